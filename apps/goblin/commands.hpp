@@ -1,0 +1,7 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+/// The subcommands of goblin, one file each. add_NAME adds the subcommand and its options to the application and sets
+/// what runs when it is chosen; errors leave as exceptions, which main turns into messages and exit codes.
+namespace goblin::app {}  // namespace goblin::app

@@ -1,0 +1,41 @@
+#include "commands.hpp"
+#include "goblin/error.hpp"
+
+#include <exception>
+#include <stdexcept>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace {
+
+constexpr int failure = 1;
+constexpr int wrong_usage = 2;
+constexpr int bad_data = 3;
+
+int complain(int code, const std::exception& error) {
+  fmt::print(stderr, "goblin: {}\n", error.what());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Contextual bandits over a social graph: what one user's click teaches, the user's friends get to know.");
+  app.name("goblin");
+  app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : wrong_usage;
+  } catch (const goblin::DataError& error) {
+    return complain(bad_data, error);
+  } catch (const std::invalid_argument& error) {
+    return complain(wrong_usage, error);
+  } catch (const std::exception& error) {
+    return complain(failure, error);
+  }
+  return 0;
+}

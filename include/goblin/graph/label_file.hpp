@@ -1,0 +1,25 @@
+#pragma once
+
+#include "goblin/graph/graph.hpp"
+
+#include <filesystem>
+#include <istream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goblin {
+
+/// Which cluster each node is in: of[node] is an index into the clusters' names.
+struct Labels {
+  std::vector<NodeId> of;
+  Names clusters;
+};
+
+/// Reads `user <tab> cluster` lines for the users of a graph. A user who is not in the graph yet joins it without
+/// edges: the graph that comes back has every user of both files. Throws DataError on a line of another form, a user
+/// with two different clusters, or a user of the graph who has none.
+[[nodiscard]] std::pair<Graph, Labels> read_label_file(const std::filesystem::path& path, const Graph& graph);
+[[nodiscard]] std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, const Graph& graph);
+
+}  // namespace goblin

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace goblin {
+
+/// Indexes the nodes of a graph, the users of a bandit, the clusters of a labelling.
+using NodeId = std::uint32_t;
+
+/// A two-way map between distinct names and the indices 0, 1, 2, ... in order of insertion.
+///
+/// The texts lie in one block, the hash table holds indices only: about 20 bytes a name beside its text.
+class Names {
+ public:
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
+
+  /// The name of an index below size(); valid until the next insert.
+  [[nodiscard]] std::string_view operator[](std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return std::string_view(text_).substr(begin, ends_[index] - begin);
+  }
+
+  [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
+
+  /// The index of the name, which is added if it is new.
+  NodeId insert(std::string_view name);
+
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  [[nodiscard]] std::size_t slot_of(std::string_view name) const;
+  void grow();
+
+  std::string text_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<NodeId> slots_;  // open addressing, a power of two long; holds index + 1, 0 is free
+};
+
+}  // namespace goblin

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace goblin {
+
+/// Reads tab-separated lines from a stream, one at a time, without copying the fields.
+///
+/// Lines that are empty or start with '#' are passed over, a carriage return before the line end is dropped, and so is
+/// a byte order mark at the start. Memory: one block of the file and its longest line.
+class TabReader {
+ public:
+  /// The name is for messages.
+  TabReader(std::istream& in, std::string name) : in_(in), name_(std::move(name)) {}
+
+  /// Goes to the next line that has something to say; false at the end. Throws DataError if the stream breaks.
+  bool next();
+
+  /// The fields of the line; valid until next().
+  [[nodiscard]] const std::vector<std::string_view>& fields() const { return fields_; }
+
+  /// The field as a number; throws DataError if it is none.
+  [[nodiscard]] double number(std::size_t field) const;
+
+  [[nodiscard]] std::size_t line() const { return line_; }
+
+  /// Throws DataError with the name and the line.
+  [[noreturn]] void fail(const std::string& reason) const;
+
+ private:
+  bool next_line(std::string_view& line);
+
+  std::istream& in_;
+  std::string name_;
+  std::string block_;
+  std::size_t begin_ = 0;  // of what is not read yet, in block_
+  std::size_t line_ = 0;
+  std::vector<std::string_view> fields_;
+};
+
+}  // namespace goblin

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace goblin {
+
+/// A random stream keyed by (seed, repetition, round): the same key gives the same numbers on every machine, in any
+/// order of rounds and on any number of threads. SplitMix64 steps from a state that mixes the three parts of the key.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed, std::uint64_t repetition = 0, std::uint64_t round = 0)
+      : state_(mix(mix(mix(seed + step) + repetition + step) + round + step)) {}
+
+  std::uint64_t bits() { return mix(state_ += step); }
+
+  /// Uniform in [0, 1), a multiple of 2^-53.
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
+
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+  /// Uniform in {0, ..., bound - 1} without bias, by rejection; bound > 0.
+  std::uint64_t below(std::uint64_t bound) {
+    const std::uint64_t rejected = (0 - bound) % bound;
+    for (;;) {
+      const std::uint64_t value = bits();
+      if (value >= rejected) return value % bound;
+    }
+  }
+
+  /// Standard normal, by Box and Muller.
+  double normal() {
+    const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
+    return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  }
+
+ private:
+  static constexpr std::uint64_t step = 0x9E3779B97F4A7C15U;
+
+  static constexpr std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+  }
+
+  std::uint64_t state_;
+};
+
+}  // namespace goblin

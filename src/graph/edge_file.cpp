@@ -1,0 +1,47 @@
+#include "goblin/graph/edge_file.hpp"
+
+#include "goblin/error.hpp"
+#include "goblin/graph/tab_file.hpp"
+
+#include <cmath>
+#include <deque>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace goblin {
+
+Graph read_edge_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path.string(), 0, "the file cannot be opened");
+  return read_edges(in, path.string());
+}
+
+Graph read_edges(std::istream& in, const std::string& name) {
+  TabReader reader(in, name);
+  Names names;
+  std::deque<Edge> edges;
+  while (reader.next()) {
+    const auto& fields = reader.fields();
+    if (fields.size() < 2 || fields.size() > 3) {
+      reader.fail(fmt::format("{} field{} (expected: user <tab> user [<tab> weight])", fields.size(),
+                              fields.size() == 1 ? "" : "s"));
+    }
+    if (fields[0].empty() || fields[1].empty()) reader.fail("an empty user name");
+    if (fields[0] == fields[1]) reader.fail(fmt::format("'{}' is joined to itself (a self loop)", fields[0]));
+    const double weight = fields.size() == 3 ? reader.number(2) : 1.0;
+    if (!(std::isfinite(weight) && weight > 0.0)) {
+      reader.fail(fmt::format("weight {} (must be finite and positive)", fields[2]));
+    }
+    const NodeId a = names.insert(fields[0]);
+    edges.push_back({a, names.insert(fields[1]), weight});
+  }
+  try {
+    return {std::move(names), edges};
+  } catch (const std::invalid_argument& error) {
+    throw DataError(name, 0, error.what());
+  }
+}
+
+}  // namespace goblin

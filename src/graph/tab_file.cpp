@@ -1,0 +1,66 @@
+#include "goblin/graph/tab_file.hpp"
+
+#include "goblin/error.hpp"
+
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace goblin {
+
+void TabReader::fail(const std::string& reason) const { throw DataError(name_, line_, reason); }
+
+bool TabReader::next_line(std::string_view& line) {
+  constexpr std::size_t block_size = std::size_t{1} << 18;
+  std::size_t searched = begin_;
+  for (;;) {
+    if (const auto end = block_.find('\n', searched); end != std::string::npos) {
+      line = std::string_view(block_).substr(begin_, end - begin_);
+      begin_ = end + 1;
+      ++line_;
+      return true;
+    }
+    block_.erase(0, begin_);
+    begin_ = 0;
+    searched = block_.size();
+    block_.resize(searched + block_size);
+    in_.read(block_.data() + searched, static_cast<std::streamsize>(block_size));
+    block_.resize(searched + static_cast<std::size_t>(in_.gcount()));
+    if (in_.bad()) fail("the file cannot be read");
+    if (block_.size() == searched) {  // the end, perhaps without a line end
+      if (block_.empty()) return false;
+      line = block_;
+      begin_ = block_.size();
+      ++line_;
+      return true;
+    }
+  }
+}
+
+bool TabReader::next() {
+  std::string_view line;
+  while (next_line(line)) {
+    if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.front() == '#') continue;
+    fields_.clear();
+    for (;;) {
+      const auto tab = line.find('\t');
+      fields_.push_back(line.substr(0, tab));
+      if (tab == std::string_view::npos) return true;
+      line.remove_prefix(tab + 1);
+    }
+  }
+  return false;
+}
+
+double TabReader::number(std::size_t field) const {
+  const std::string_view text = fields_[field];
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) fail(fmt::format("'{}' is not a number", text));
+  return value;
+}
+
+}  // namespace goblin

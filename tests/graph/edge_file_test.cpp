@@ -1,0 +1,66 @@
+#include "goblin/graph/edge_file.hpp"
+
+#include "goblin/error.hpp"
+
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+Graph read(const std::string& text) {
+  std::istringstream in(text);
+  return read_edges(in, "edges.tsv");
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)read(text);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EdgeFile, reads_names_weights_and_comments) {
+  const Graph graph = read("\xEF\xBB\xBF# friends\nann\tbob\r\n\nbob\tzoë b.\t2.5\nbob\tann\t0.5");
+  EXPECT_EQ(graph.node_count(), 3);
+  EXPECT_EQ(graph.edge_count(), 2);
+  EXPECT_EQ(graph.names()[2], "zoë b.");
+  EXPECT_EQ(graph.weight(0, 1), 1.5);
+  EXPECT_EQ(graph.weight(1, 2), 2.5);
+}
+
+TEST(EdgeFile, of_nothing_is_the_empty_graph) {
+  EXPECT_EQ(read("").node_count(), 0);
+  EXPECT_EQ(read("# nothing\n").node_count(), 0);
+}
+
+TEST(EdgeFile, names_file_line_and_reason) {
+  EXPECT_EQ(error_of("a\tb\nc\n"), "edges.tsv:2: 1 field (expected: user <tab> user [<tab> weight])");
+  EXPECT_EQ(error_of("#\na\tb\t1\tx\n"), "edges.tsv:2: 4 fields (expected: user <tab> user [<tab> weight])");
+  EXPECT_EQ(error_of("a\ta"), "edges.tsv:1: 'a' is joined to itself (a self loop)");
+  EXPECT_EQ(error_of("a\tb\theavy"), "edges.tsv:1: 'heavy' is not a number");
+  EXPECT_EQ(error_of("a\tb\t1.0x"), "edges.tsv:1: '1.0x' is not a number");
+  EXPECT_EQ(error_of("a\tb\t"), "edges.tsv:1: '' is not a number");
+  EXPECT_EQ(error_of("a\tb\t0"), "edges.tsv:1: weight 0 (must be finite and positive)");
+  EXPECT_EQ(error_of("a\tb\t-1"), "edges.tsv:1: weight -1 (must be finite and positive)");
+  EXPECT_EQ(error_of("a\tb\tnan"), "edges.tsv:1: weight nan (must be finite and positive)");
+  EXPECT_EQ(error_of("a\t"), "edges.tsv:1: an empty user name");
+  EXPECT_THAT(error_of("a\tb\t1e308\na\tb\t1e308\n"), ::testing::HasSubstr("add up to infinity"));
+}
+
+TEST(EdgeFile, a_missing_file_is_bad_data) { EXPECT_THROW((void)read_edge_file("no/such/file.tsv"), DataError); }
+
+TEST(EdgeFile, lines_longer_than_a_block) {
+  const std::string long_name(1 << 20, 'x');
+  const Graph graph = read("a\t" + long_name + "\na\tb\n");
+  EXPECT_EQ(graph.names()[1], long_name);
+  EXPECT_EQ(graph.node_count(), 3);
+}
+
+}  // namespace
+}  // namespace goblin

@@ -1,0 +1,143 @@
+#include "goblin/graph/graph.hpp"
+
+#include "goblin/graph/generators.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<Edge> path_edges() { return {{0, 1}, {1, 2, 0.5}, {3, 4, 2.0}}; }
+
+template <typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Graph, stores_each_edge_at_both_ends_in_order) {
+  const Graph graph(6, path_edges());
+  EXPECT_EQ(graph.node_count(), 6);
+  EXPECT_EQ(graph.edge_count(), 3);
+  EXPECT_THAT(graph.neighbours(1), ElementsAre(0, 2));
+  EXPECT_THAT(graph.weights(1), ElementsAre(1.0, 0.5));
+  EXPECT_THAT(graph.neighbours(5), IsEmpty());
+  EXPECT_DOUBLE_EQ(graph.degree(1), 1.5);
+  EXPECT_DOUBLE_EQ(graph.weight(4, 3), 2.0);
+  EXPECT_DOUBLE_EQ(graph.weight(0, 2), 0.0);
+}
+
+TEST(Graph, parallel_edges_add_up_to_the_same_number_at_both_ends) {
+  const Graph graph(3, std::vector<Edge>{{0, 1, 0.1}, {2, 1, 1.0}, {1, 0, 0.7}, {0, 1, 1e-17}});
+  EXPECT_EQ(graph.edge_count(), 2);
+  EXPECT_THAT(graph.neighbours(1), ElementsAre(0, 2));
+  EXPECT_EQ(graph.weight(0, 1), graph.weight(1, 0));
+  EXPECT_DOUBLE_EQ(graph.weight(0, 1), 0.8);
+}
+
+TEST(Graph, refuses_bad_edges_with_the_reason) {
+  const auto build = [](Edge edge) { return message_of([edge] { Graph(3, std::vector{edge}); }); };
+  EXPECT_THAT(build({1, 1}), HasSubstr("self loop"));
+  EXPECT_THAT(build({0, 3}), HasSubstr("node 3 (must be below the number of nodes, 3)"));
+  EXPECT_THAT(build({0, 1, 0.0}), HasSubstr("weight 0 (must be finite and positive)"));
+  EXPECT_THAT(build({0, 1, -2.0}), HasSubstr("weight -2"));
+  EXPECT_THAT(build({0, 1, std::numeric_limits<double>::quiet_NaN()}), HasSubstr("weight nan"));
+  EXPECT_THAT(build({0, 1, std::numeric_limits<double>::infinity()}), HasSubstr("weight inf"));
+  const double large = std::numeric_limits<double>::max();
+  EXPECT_THAT(message_of([large] {
+                Graph(2, std::vector<Edge>{{0, 1, large}, {0, 1, large}});
+              }),
+              HasSubstr("add up to infinity"));
+}
+
+TEST(Graph, components_are_numbered_by_their_lowest_node) {
+  const Components components = Graph(6, std::vector<Edge>{{4, 1}, {5, 0}, {4, 3}}).components();
+  ASSERT_EQ(components.count(), 3);
+  EXPECT_THAT(components.nodes(0), ElementsAre(0, 5));
+  EXPECT_THAT(components.nodes(1), ElementsAre(1, 3, 4));
+  EXPECT_THAT(components.nodes(2), ElementsAre(2));
+  EXPECT_EQ(components.of(3), 1);
+}
+
+TEST(Graph, views) {
+  Names names;
+  for (const char* name : {"a", "b", "c", "d", "e"}) names.insert(name);
+  const Graph graph(names, std::vector<Edge>{{0, 1}, {1, 2, 3.0}, {2, 3}, {3, 4}, {0, 4, 0.5}});
+  const std::vector<NodeId> labels{0, 0, 2, 2, 1};
+
+  EXPECT_EQ(graph.single().node_count(), 1);
+  EXPECT_EQ(graph.edgeless().node_count(), 5);
+  EXPECT_EQ(graph.edgeless().edge_count(), 0);
+  EXPECT_EQ(graph.edgeless().names()[3], "d");
+
+  const Graph within = graph.within(labels);
+  EXPECT_EQ(within.edge_count(), 2);
+  EXPECT_EQ(within.weight(0, 1), 1.0);
+  EXPECT_EQ(within.weight(2, 3), 1.0);
+  EXPECT_EQ(within.names()[4], "e");
+
+  const Graph quotient = graph.quotient(labels);
+  EXPECT_EQ(quotient.node_count(), 3);
+  EXPECT_EQ(quotient.edge_count(), 3);
+  EXPECT_EQ(quotient.weight(0, 2), 3.0);
+  EXPECT_EQ(quotient.weight(2, 1), 1.0);
+  EXPECT_EQ(quotient.weight(0, 1), 0.5);
+
+  const Graph induced = graph.induced(std::vector<NodeId>{1, 2, 4});
+  EXPECT_EQ(induced.node_count(), 3);
+  EXPECT_EQ(induced.edge_count(), 1);
+  EXPECT_EQ(induced.weight(0, 1), 3.0);
+
+  EXPECT_THAT(message_of([&] { (void)graph.within(std::vector<NodeId>{0, 1}); }), HasSubstr("labels: 2 of them"));
+  EXPECT_THAT(message_of([&] { (void)graph.quotient(std::vector<NodeId>{0, 1, 2, 3, 9}); }), HasSubstr("labels[4]: 9"));
+}
+
+TEST(Graph, edges_give_the_graph_back) {
+  const Graph graph = generate::random({.nodes = 50, .edges = 200, .lowest_weight = 0.1, .highest_weight = 3.0});
+  const Graph again(graph.node_count(), graph.edges());
+  for (std::size_t node = 0; node < graph.node_count(); ++node) {
+    EXPECT_THAT(again.neighbours(node), ::testing::ElementsAreArray(graph.neighbours(node)));
+    EXPECT_THAT(again.weights(node), ::testing::ElementsAreArray(graph.weights(node)));
+  }
+}
+
+TEST(Graph, empty) {
+  const Graph graph;
+  EXPECT_EQ(graph.node_count(), 0);
+  EXPECT_EQ(graph.components().count(), 0);
+  EXPECT_EQ(graph.quotient({}).node_count(), 0);
+}
+
+TEST(Names, finds_what_was_inserted_and_nothing_else) {
+  Names names;
+  EXPECT_FALSE(names.find("nobody"));
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(names.insert("user " + std::to_string(i)), i);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(names.insert("user " + std::to_string(i)), i);
+  EXPECT_EQ(names.size(), 1000);
+  EXPECT_EQ(names[617], "user 617");
+  EXPECT_EQ(names.find("user 999"), 999);
+  EXPECT_FALSE(names.find("user 1000"));
+  EXPECT_FALSE(names.find(""));
+}
+
+TEST(Generators, cliques) {
+  const Graph graph = generate::cliques(4, 25);
+  EXPECT_EQ(graph.node_count(), 100);
+  EXPECT_EQ(graph.edge_count(), 1200);
+  EXPECT_EQ(graph.components().count(), 4);
+}
+
+}  // namespace
+}  // namespace goblin
