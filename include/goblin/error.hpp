@@ -10,11 +10,7 @@ namespace goblin {
 /// out where the format has none (line() == 0).
 class DataError : public std::runtime_error {
  public:
-  DataError(const std::string& file, std::size_t line, const std::string& reason)
-      : std::runtime_error(file + (line > 0 ? ":" + std::to_string(line) : std::string{}) + ": " + reason),
-        file_(file),
-        reason_(reason),
-        line_(line) {}
+  DataError(const std::string& file, std::size_t line, const std::string& reason);
 
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }

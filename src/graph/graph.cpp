@@ -49,7 +49,9 @@ template <typename Edges>
 std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Edges& edges) {
   check_node_count(node_count);
   auto rows = std::make_shared<Rows>();
-  auto& [begins, neighbours, weights] = *rows;
+  auto& begins = rows->begins;
+  auto& neighbours = rows->neighbours;
+  auto& weights = rows->weights;
 
   // Counting sort into rows. begins[v + 1] first counts v's entries, then is where the next one of v goes, and ends
   // as the end of row v: the array needs no copy.
