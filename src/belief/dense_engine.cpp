@@ -1,5 +1,6 @@
 #include "belief/dense_engine.hpp"
 
+#include "belief/byte_count.hpp"
 #include "belief/edge_change.hpp"
 #include "belief/evaluate.hpp"
 #include "belief/graph_edit.hpp"
@@ -72,10 +73,11 @@ std::size_t DenseEngine::bytes() const {
 }
 
 std::size_t DenseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  const std::size_t rows = nodes * dimension;
-  const auto waiting = static_cast<std::size_t>(waiting_room(static_cast<Index>(rows)));
-  return sizeof(DenseEngine) + sizeof(double) * (nodes * nodes + rows * rows + rows * (waiting + 1)) + 24 * edges +
-         8 * nodes;
+  const double n = static_cast<double>(nodes);
+  const double rows = n * static_cast<double>(dimension);
+  const double waiting = std::clamp(rows / 16.0, 1.0, 32.0);
+  return byte_count(sizeof(DenseEngine) + 8.0 * (n * n + rows * rows + rows * (waiting + 1.0)) +
+                    24.0 * static_cast<double>(edges) + 8.0 * n);
 }
 
 /// Goes from A^{-1} to A^{-1} (x) I_d, before the first reward.

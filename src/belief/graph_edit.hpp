@@ -6,7 +6,7 @@
 
 namespace goblin {
 
-/// The graph with `change` added to the weight of one edge; an edge whose weight is no longer positive is gone. O(m).
+/// The graph with `change` added to the weight of one edge; an edge without weight is gone. O(m).
 Graph with_edge_changed(const Graph& graph, NodeId a, NodeId b, double change);
 
 /// Both graphs in one, the nodes of the first before those of the second.

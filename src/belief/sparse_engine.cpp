@@ -1,5 +1,6 @@
 #include "belief/sparse_engine.hpp"
 
+#include "belief/byte_count.hpp"
 #include "belief/edge_change.hpp"
 #include "belief/evaluate.hpp"
 #include "belief/graph_edit.hpp"
@@ -103,9 +104,11 @@ std::size_t SparseEngine::bytes() const {
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  const std::size_t stride = packs_for(dimension) * pack_size;
-  const std::size_t numbers = stride * (stride + pack_size) / 2 + stride * (waiting_room + 6) + dimension * stride;
-  return sizeof(SparseEngine) + nodes * (numbers * sizeof(double) + sizeof(NodeInverse) + 8) + 24 * edges;
+  const auto d = static_cast<double>(dimension);
+  const auto stride = static_cast<double>(packs_for(dimension) * pack_size);
+  const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 6.0) + d * stride;
+  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + sizeof(NodeInverse) + 8.0) +
+                    24.0 * static_cast<double>(edges));
 }
 
 void SparseEngine::mean(std::size_t node, std::span<double> out) const {
@@ -136,7 +139,12 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   start_from_zero();
   std::copy(context.begin(), context.end(), residual_.begin() + node * stride());
   Learned result;
-  result.solve = solve(options_.tolerance);
+  // An error e of u moves a variance x^T C x by up to |x|^2 |e|: the longer the context, the more exact u has to be.
+  constexpr double tightest = 1e-14;
+  double squared_length = 0.0;
+  for (const double value : context) squared_length += value * value;
+  result.solve = solve(std::max(tightest, options_.tolerance / std::max(1.0, squared_length / prior_.ridge)));
+  result.solve.converged = result.solve.residual <= options_.tolerance;
 
   const auto inner = [&](const std::vector<double>& vector) {
     double total = 0.0;
