@@ -29,6 +29,7 @@ constexpr std::size_t header_size = 28;
 constexpr std::size_t checked_header_size = 24;
 
 std::uint32_t checksum(std::uint32_t before, const char* bytes, std::size_t size) {
+  if (size == 0) return before;  // zlib starts anew where there are no bytes
   return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes), size));
 }
 

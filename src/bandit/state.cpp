@@ -137,7 +137,9 @@ void Bandit::State::check_reward(double reward) const {
 }
 
 SolveSummary Bandit::State::learn(NodeId node, std::span<const double> context, double reward) {
-  const auto learned = component_of(node).engine->learn(index_of(node), context, reward);
+  // A zero context, as items without a description have, teaches nothing.
+  const bool zero = std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
+  const auto learned = zero ? Engine::Learned{} : component_of(node).engine->learn(index_of(node), context, reward);
   evidence.add(node, context, reward);
   ++rewards;
   log_determinant += std::log1p(learned.variance);

@@ -19,8 +19,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Eigen::Map<const VectorXd> as_vector(std::span<const double> values) {
-  return {values.data(), static_cast<Index>(values.size())};
+/// A copy whose place in memory is always aligned the same: Eigen's sums depend on that in their last bit, and the same
+/// rewards must give the same belief wherever the caller's numbers lie.
+VectorXd aligned_copy(std::span<const double> values) {
+  return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
 }
 
 /// How many rank-one updates wait for each other: the larger the matrix, the more a pass over it costs.
@@ -110,22 +112,25 @@ void DenseEngine::mean(std::size_t node, std::span<double> out) const {
 void DenseEngine::covariance(std::size_t node, std::span<double> out) const {
   const auto d = static_cast<Index>(dimension_);
   const Index first = static_cast<Index>(node) * d;
-  Eigen::Map<MatrixXd> target(out.data(), d, d);
+  MatrixXd result = MatrixXd::Identity(d, d);
   if (untouched()) {
-    target = prior_inverse_(node, node) * MatrixXd::Identity(d, d);
-    return;
+    result *= prior_inverse_(node, node);
+  } else {
+    const auto terms = waiting_.block(first, 0, d, waiting_count_);
+    result = block(node, node);
+    result.noalias() -= terms * terms.transpose();
   }
-  const auto terms = waiting_.block(first, 0, d, waiting_count_);
-  target = block(node, node);
-  target.noalias() -= terms * terms.transpose();
+  std::copy_n(result.data(), result.size(), out.data());
 }
 
 void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<double> means,
                            std::span<double> variances) const {
   if (untouched()) {
     for (std::size_t k = 0; k < means.size(); ++k) {
+      double squared_length = 0.0;
+      for (const double value : contexts.subspan(k * dimension_, dimension_)) squared_length += value * value;
       means[k] = 0.0;
-      variances[k] = prior_inverse_(node, node) * as_vector(contexts.subspan(k * dimension_, dimension_)).squaredNorm();
+      variances[k] = prior_inverse_(node, node) * squared_length;
     }
     return;
   }
@@ -149,11 +154,10 @@ MatrixXd DenseEngine::block(std::size_t row, std::size_t column) const {
 }
 
 /// N^{-1} phi_i(x).
-VectorXd DenseEngine::column(std::size_t node, std::span<const double> context) const {
+VectorXd DenseEngine::column(std::size_t node, const VectorXd& x) const {
   const auto d = static_cast<Index>(dimension_);
   const Index first = static_cast<Index>(node) * d;
   const Index below = inverse_.rows() - first - d;
-  const auto x = as_vector(context);
   VectorXd u(inverse_.rows());
   u.head(first).noalias() = inverse_.block(first, 0, d, first).transpose() * x;
   u.segment(first, d).noalias() = inverse_.block(first, first, d, d).selfadjointView<Eigen::Lower>() * x;
@@ -169,8 +173,8 @@ Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> con
   touch();
   const auto d = static_cast<Index>(dimension_);
   const Index first = static_cast<Index>(node) * d;
-  const auto x = as_vector(context);
-  const VectorXd u = column(node, context);
+  const VectorXd x = aligned_copy(context);
+  const VectorXd u = column(node, x);
   const double q = std::max(0.0, x.dot(u.segment(first, d)));
   const double surprise = reward - x.dot(mean_.segment(first, d));
   mean_ += u * (surprise / (1.0 + q));

@@ -41,7 +41,7 @@ class DenseEngine final : public Engine {
   [[nodiscard]] bool untouched() const { return inverse_.size() == 0; }
   void touch();
   void apply_waiting();
-  [[nodiscard]] Eigen::VectorXd column(std::size_t node, std::span<const double> context) const;
+  [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;
   [[nodiscard]] Eigen::MatrixXd block(std::size_t row, std::size_t column) const;
 
   std::size_t dimension_;
