@@ -33,6 +33,16 @@ MatrixXd unpacked(std::span<const double> packed, std::size_t dimension) {
   return matrix;
 }
 
+/// The graph of a component, whose means and covariances are known to follow: nothing large is allocated for nothing.
+Graph load_component(BinaryReader& in, std::size_t dimension) {
+  Graph graph = load_graph(in);
+  const double numbers = static_cast<double>(graph.node_count()) * static_cast<double>(dimension) *
+                         static_cast<double>(dimension + 1) / 2.0;
+  in.expect(graph.node_count() > 0 && numbers <= static_cast<double>(in.left()) / sizeof(double),
+            "the size of a sparse component");
+  return graph;
+}
+
 }  // namespace
 
 /// Everything but the belief itself.
@@ -417,8 +427,7 @@ void SparseEngine::save(BinaryWriter& out) const {
 }
 
 SparseEngine::SparseEngine(BinaryReader& in, std::size_t dimension, const Prior& prior, const EngineOptions& options)
-    : SparseEngine(load_graph(in), dimension, prior, options, 0) {
-  in.expect(node_count() > 0, "a component without nodes");
+    : SparseEngine(load_component(in, dimension), dimension, prior, options, 0) {
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
   waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
