@@ -4,6 +4,7 @@
 #include "binary.hpp"
 #include "graph/graph_binary.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -170,12 +171,11 @@ Bandit ModelFile::read(const std::filesystem::path& path) {
 Bandit ModelFile::parse(std::span<const char> bytes, const std::string& name) {
   BinaryReader in(bytes, name);
   if (bytes.size() < header_size) {
-    const std::size_t compared = std::min(bytes.size(), magic.size());
-    in.fail(std::memcmp(bytes.data(), magic.data(), compared) == 0
+    in.fail(std::equal(bytes.begin(), bytes.begin() + std::min(bytes.size(), magic.size()), magic.begin())
                 ? fmt::format("is truncated: {} bytes, and the header alone has {}", bytes.size(), header_size)
                 : "is not a goblin model file");
   }
-  if (std::memcmp(bytes.data(), magic.data(), magic.size()) != 0) in.fail("is not a goblin model file");
+  if (!std::equal(magic.begin(), magic.end(), bytes.begin())) in.fail("is not a goblin model file");
   BinaryReader fields(bytes.subspan(magic.size()), name);
   const auto file_version = fields.number<std::uint32_t>();
   const auto length = fields.number<std::uint64_t>();

@@ -296,7 +296,9 @@ SolveSummary SparseEngine::solve_packs(double tolerance) {
   const std::size_t count = Packs > 0 ? Packs : pack_count_;
   const std::size_t width = count * pack_size;
   const std::size_t n = node_count();
-  const auto at = [width](std::vector<double>& vector, std::size_t j) { return packs(vector.data() + j * width); };
+  const auto at = [this](std::vector<double>& vector, std::size_t j) {
+    return packs(vector.data() + j * (Packs > 0 ? Packs : pack_count_) * pack_size);
+  };
   // Registers for a row of packs, or as many at a time as there are.
   constexpr std::size_t chunk = Packs > 0 ? Packs : 8;
 
