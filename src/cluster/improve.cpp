@@ -29,7 +29,6 @@ class Splitter {
     double inner = 0.0;
     double rest_volume = assignment.volume(cluster);
     double rest_inner = assignment.inner(cluster);
-    steps_ = 0;
     for (std::size_t at = 0; part.size() + 1 < rest.size();) {
       NodeId node = 0;
       if (next.empty()) {
@@ -97,35 +96,58 @@ bool dissolve(LocalSearch& search, NodeId cluster, Random& random) {
   return true;
 }
 
+/// Exchanges a random node with the node of a neighbouring cluster that costs least: the way forward where clusters are
+/// as large as they may be. False if the node has no neighbouring cluster.
+bool exchange(LocalSearch& search, Random& random) {
+  const Assignment& assignment = search.assignment();
+  const auto node = static_cast<NodeId>(random.below(assignment.labels().size()));
+  const NodeId from = assignment.label(node);
+  const auto neighbours = assignment.level().graph.neighbours(node);
+  if (neighbours.empty()) return false;
+  const NodeId to = assignment.label(neighbours[random.below(neighbours.size())]);
+  if (to == from) return false;
+  search.force(node, to);
+  const NodeId back = search.cheapest(to, from, node);
+  if (back == node) return false;
+  search.force(back, from);
+  return true;
+}
+
+/// Dissolves a random cluster and splits another.
+bool rearrange(LocalSearch& search, Splitter& splitter, Random& random) {
+  const std::size_t clusters = search.assignment().cluster_count();
+  const auto dissolved = static_cast<NodeId>(random.below(clusters));
+  const auto divided = static_cast<NodeId>(random.below(clusters));
+  if (dissolved == divided || !dissolve(search, dissolved, random)) return false;
+  const std::vector<NodeId> part = splitter.split(search.assignment(), divided, search.bounds(), random);
+  for (const NodeId node : part) search.force(node, dissolved);
+  return !part.empty();
+}
+
 }  // namespace
 
 std::size_t improve(LocalSearch& search, std::size_t steps, Random& random) {
-  Assignment& assignment = search.assignment();
+  const Assignment& assignment = search.assignment();
   const std::size_t clusters = assignment.cluster_count();
   if (clusters < 2) return 0;
   Splitter splitter(assignment.labels().size());
+  const std::size_t patience = 1000 + assignment.labels().size() + 10 * clusters * clusters;
   std::size_t improvements = 0;
-  std::size_t other_steps = 0;
+  std::size_t tries = 0;
+  std::size_t last_improvement = 0;
   const std::size_t first_step = search.steps();
-  while (search.steps() - first_step + other_steps < steps) {
+  while (search.steps() - first_step + splitter.steps() + tries < steps && tries - last_improvement < patience) {
+    ++tries;
     const double before = assignment.association();
-    const auto dissolved = static_cast<NodeId>(random.below(clusters));
-    const auto divided = static_cast<NodeId>(random.below(clusters));
-    other_steps += 1;
-    if (dissolved == divided) continue;
-    bool possible = dissolve(search, dissolved, random);
-    if (possible) {
-      const std::vector<NodeId> part = splitter.split(assignment, divided, search.bounds(), random);
-      other_steps += splitter.steps();
-      possible = !part.empty();
-      for (const NodeId node : part) search.force(node, dissolved);
+    bool changed = rearrange(search, splitter, random);
+    if (!changed) {
+      search.undo();
+      changed = exchange(search, random);
     }
-    if (possible) {
-      search.run();
-      possible = assignment.association() > before + least_gain;
-    }
-    if (possible) {
+    if (changed) search.run();
+    if (changed && assignment.association() > before + least_gain) {
       ++improvements;
+      last_improvement = tries;
       search.keep();
     } else {
       search.undo();

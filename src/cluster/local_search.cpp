@@ -67,6 +67,21 @@ bool LocalSearch::evict(NodeId node) {
   return true;
 }
 
+NodeId LocalSearch::cheapest(NodeId cluster, NodeId to, NodeId except) {
+  NodeId best = except;
+  double best_gain = -std::numeric_limits<double>::infinity();
+  for (const NodeId node : assignment_.members(cluster)) {
+    if (node == except) continue;
+    links_.gather(assignment_, node);
+    const double gain = assignment_.gain(node, to, links_.to(cluster), links_.to(to));
+    if (gain > best_gain) {
+      best_gain = gain;
+      best = node;
+    }
+  }
+  return best;
+}
+
 void LocalSearch::undo() {
   for (const NodeId node : queue_) queued_[node] = 0;
   queue_.clear();

@@ -31,11 +31,14 @@ class LocalSearch {
   /// none with room.
   bool evict(NodeId node);
 
+  /// The member of a cluster, other than one, that is cheapest to send to another cluster; `except` if there is none.
+  [[nodiscard]] NodeId cheapest(NodeId cluster, NodeId to, NodeId except);
+
   /// Forgets, or takes back, all moves since the last of these two calls.
   void keep() { moves_.clear(); }
   void undo();
 
-  [[nodiscard]] Assignment& assignment() { return assignment_; }
+  [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] bool fits(NodeId cluster, std::size_t size) const {
     return assignment_.size(cluster) + size <= bounds_.largest;
   }

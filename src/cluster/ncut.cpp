@@ -11,6 +11,7 @@
 #include "goblin/random.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace goblin::cluster {
@@ -112,7 +113,12 @@ std::vector<NodeId> start(const Graph& graph, std::size_t clusters, const SizeBo
 
 std::vector<NodeId> normalized_cut(const Graph& graph, std::size_t clusters, const SizeBounds& bounds,
                                    const Options& options) {
-  if (clusters == 1) return std::vector<NodeId>(graph.node_count(), 0);
+  std::vector<NodeId> labels(graph.node_count(), 0);
+  if (clusters == 1) return labels;
+  if (clusters == graph.node_count()) {
+    std::iota(labels.begin(), labels.end(), NodeId{0});
+    return labels;
+  }
   const Level level = finest_level(graph);
   Assignment assignment(level, start(graph, clusters, bounds, options), clusters);
   Random random(options.seed, options.starts);
