@@ -21,7 +21,7 @@ void cluster_communities(benchmark::State& state, Method method) {
   const auto clusters = static_cast<std::size_t>(state.range(1));
   const Graph graph = generate::communities({.nodes = nodes, .communities = nodes / 100}).graph;
   double cut = 0.0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     cut = partition(graph, {.method = method, .clusters = clusters}).summary.mean_normalized_cut;
   }
   state.counters["cut_per_cluster"] = cut;

@@ -218,6 +218,7 @@ TEST(Partition, depends_on_the_seed_and_on_nothing_else) {
     const auto expected = partition(graph, options).labels;
     std::vector<std::vector<NodeId>> labels(4);
     std::vector<std::thread> threads;
+    threads.reserve(labels.size());
     for (auto& result : labels) threads.emplace_back([&] { result = partition(graph, options).labels; });
     for (auto& thread : threads) thread.join();
     for (const auto& result : labels) EXPECT_EQ(result, expected);
