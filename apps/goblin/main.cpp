@@ -26,9 +26,12 @@ int main(int argc, char** argv) {
   app.name("goblin");
   app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
   app.require_subcommand(0, 1);
+  app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);
+  goblin::app::add_replay(app);
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) goblin::app::run_demo();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : wrong_usage;
   } catch (const goblin::DataError& error) {

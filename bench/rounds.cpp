@@ -1,0 +1,90 @@
+// What a round costs: select among the candidates, then update.
+
+#include "worlds.hpp"
+
+#include <cstdint>
+
+#include <Eigen/Core>
+#include <benchmark/benchmark.h>
+
+namespace goblin::bench {
+namespace {
+
+constexpr std::size_t dimension = 25;
+constexpr std::size_t lastfm_rows = 1892 * dimension;
+
+/// Plays as many rounds as the benchmark has iterations, and reports the engine and its work.
+void play(benchmark::State& state, const Graph& graph, std::size_t arms, EngineKind kind) {
+  const auto rounds = make_rounds(state.max_iterations, graph.node_count(), arms, dimension);
+  auto bandit = Bandit::gob_lin(graph, {.dimension = dimension, .alpha = 0.1, .engine = {.kind = kind}});
+  Decision decision;
+  std::size_t solver_iterations = 0;
+  std::size_t t = 0;
+  for (auto _ : state) {
+    const Round& round = rounds[t++];
+    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
+    const auto solve = bandit.update(round.user, round.context(decision.arm, dimension), round.reward);
+    solver_iterations += solve.iterations;
+  }
+  const auto summary = bandit.summary();
+  state.counters["MB"] = static_cast<double>(summary.bytes) / 1e6;
+  state.counters["solver_iterations"] = static_cast<double>(solver_iterations) / static_cast<double>(t);
+  state.counters["unconverged"] = static_cast<double>(summary.unconverged_solves);
+  state.SetLabel(std::string(name_of(summary.components.front().engine)));
+}
+
+void round_4cliques(benchmark::State& state, std::size_t flips, EngineKind kind) {
+  play(state, four_cliques(flips), 10, kind);
+}
+BENCHMARK_CAPTURE(round_4cliques, clean, 0, EngineKind::automatic)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, noise_500, 500, EngineKind::automatic)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, noise_500_dense, 500, EngineKind::dense)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, noise_500_sparse, 500, EngineKind::sparse)->Iterations(10'000);
+
+void round_lastfm(benchmark::State& state) {
+  const auto graph = lastfm_graph();
+  if (!graph) {
+    state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
+    return;
+  }
+  play(state, *graph, 25, EngineKind::automatic);
+}
+BENCHMARK(round_lastfm)->Iterations(5'000)->Unit(benchmark::kMillisecond);
+
+/// One symmetric rank-one update of a dense inverse, at a size that fits; scaled_ms is that of Last.fm's 47,300 rows.
+void dense_rank_one(benchmark::State& state) {
+  const Eigen::Index rows = state.range(0);
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(rows, rows);
+  const Eigen::VectorXd u = Eigen::VectorXd::Constant(rows, 1e-6);
+  for (auto _ : state) {
+    inverse.selfadjointView<Eigen::Lower>().rankUpdate(u, -1.0);
+    benchmark::ClobberMemory();
+  }
+  const double factor = static_cast<double>(lastfm_rows) / static_cast<double>(rows);
+  state.counters["scaled_updates"] = benchmark::Counter(static_cast<double>(state.iterations()) / (factor * factor),
+                                                        benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(dense_rank_one)->Arg(12'000)->Iterations(10)->Unit(benchmark::kMillisecond);
+
+/// Selecting alone, from the belief after some rewards.
+void select(benchmark::State& state, std::size_t users) {
+  constexpr std::size_t arms = 25;
+  const Graph graph = users == 1 ? Graph(1) : generate::cliques(1, users);
+  const auto rounds = make_rounds(500, graph.node_count(), arms, dimension);
+  auto bandit = Bandit::gob_lin(graph, {.dimension = dimension, .alpha = 0.1});
+  for (const Round& round : rounds) bandit.update(round.user, round.context(0, dimension), round.reward);
+  Decision decision;
+  std::size_t t = 0;
+  for (auto _ : state) {
+    const Round& round = rounds[t++ % rounds.size()];
+    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
+    benchmark::DoNotOptimize(decision.arm);
+  }
+  state.SetLabel(std::string(name_of(bandit.summary().components.front().engine)));
+}
+BENCHMARK_CAPTURE(select, one_user, 1)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(select, clique_of_25, 25)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(select, clique_of_120, 120)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace goblin::bench

@@ -1,0 +1,233 @@
+#pragma once
+
+#include "goblin/bandit/confidence.hpp"
+#include "goblin/bandit/policy.hpp"
+#include "goblin/belief/engine.hpp"
+#include "goblin/graph/graph.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace goblin {
+
+struct BanditOptions {
+  /// d: how many numbers a context has.
+  std::size_t dimension = 0;
+  /// How much uncertainty attracts; 0 never explores.
+  double alpha = 0.1;
+  /// If set, the widths are those of the paper's Figures 1 and 2 instead, and alpha is not used.
+  std::optional<PrintedBound> printed_bound = {};
+  /// A = ridge I + coupling L. Scaling every context by s is the same as dividing both by s^2.
+  double ridge = 1.0;
+  double coupling = 1.0;
+  EngineOptions engine = {};
+};
+
+/// A user, by index or by name. A name is only looked at during the call it is passed to.
+class UserRef {
+ public:
+  template <std::integral Index>
+  UserRef(Index index) : user_(to_size(index)) {}                      // NOLINT(google-explicit-constructor)
+  UserRef(std::string_view name) : user_(name) {}                      // NOLINT(google-explicit-constructor)
+  UserRef(const char* name) : user_(std::string_view(name)) {}         // NOLINT(google-explicit-constructor)
+  UserRef(const std::string& name) : user_(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] const std::variant<std::size_t, std::string_view>& value() const { return user_; }
+
+ private:
+  template <std::integral Index>
+  static std::size_t to_size(Index index) {
+    if constexpr (std::is_signed_v<Index>) {
+      if (index < 0) return static_cast<std::size_t>(-1);
+    }
+    return static_cast<std::size_t>(index);
+  }
+
+  std::variant<std::size_t, std::string_view> user_;
+};
+
+/// The candidates of a round: numbers in one block, candidate after candidate. It looks at the numbers, it does not
+/// hold them: `bandit.select("ann", {numbers, 25})`.
+class Contexts {
+ public:
+  /// numbers.size() must be a multiple of the dimension, which must be the bandit's; select and rank check both.
+  Contexts(std::span<const double> numbers, std::size_t dimension) : numbers_(numbers), dimension_(dimension) {}
+
+  [[nodiscard]] std::span<const double> numbers() const { return numbers_; }
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
+
+ private:
+  std::span<const double> numbers_;
+  std::size_t dimension_;
+};
+
+/// One flag a candidate, 0 leaves it out; no flags at all leave none out.
+using Mask = std::span<const std::uint8_t>;
+
+/// What select decided: for each candidate score = mean + width, and the arm with the highest score, the lowest index
+/// of equals. A candidate that was left out has mean and width 0 and score -infinity.
+struct Decision {
+  std::size_t arm = 0;
+  std::vector<double> scores;
+  std::vector<double> means;
+  std::vector<double> widths;
+};
+
+struct Ranked {
+  std::size_t arm = 0;
+  double score = 0.0;
+};
+
+/// One reward to learn from. The context is looked at during the call only.
+struct Observation {
+  UserRef user;
+  std::span<const double> context;
+  double reward = 0.0;
+};
+
+struct ComponentSummary {
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  EngineKind engine = EngineKind::dense;
+  std::string_view reason;  ///< why this engine
+  std::size_t bytes = 0;
+};
+
+/// What was asked for and what is used.
+struct BanditSummary {
+  Policy policy = Policy::gob_lin;
+  EngineKind asked_engine = EngineKind::automatic;
+  std::size_t users = 0;
+  std::size_t nodes = 0;
+  std::size_t edges = 0;  ///< between nodes
+  std::size_t rewards = 0;
+  std::size_t unconverged_solves = 0;  ///< that ended above the tolerance
+  std::size_t bytes = 0;               ///< in all, with the social graph and the evidence
+  std::vector<ComponentSummary> components;
+};
+
+/// A linear bandit for every user, which learn from each other over a social graph.
+///
+/// Each node i of the policy's graph (Policy says which) has an unknown vector; a reward for context x is that vector
+/// times x plus noise, and vectors of neighbours are alike. With A = ridge I + coupling L, L the graph's Laplacian,
+/// and the rewards a_s seen for contexts x_s at nodes i_s, the bandit believes in
+///
+///     N = A (x) I_d + sum phi_s phi_s^T,   w = N^{-1} sum a_s phi_s,   phi_s = x_s at node i_s, 0 elsewhere
+///
+/// and scores x at node i by w_i.x + width(x), the width growing with x^T C_i x, C_i the i-th diagonal block of N^{-1}.
+/// This is the paper's GOB.Lin exactly: docs/notation.md has the translation.
+///
+///     #include <goblin/goblin.hpp>
+///     #include <iostream>
+///
+///     int main() {
+///       goblin::Names names;
+///       for (const char* name : {"ann", "bob", "cat"}) names.insert(name);
+///       const goblin::Graph friends(names, std::vector<goblin::Edge>{{0, 1}, {1, 2}});
+///       auto bandit = goblin::Bandit::gob_lin(friends, {.dimension = 2, .alpha = 0.1});
+///       const std::vector<double> arms = {1.0, 0.0, 0.0, 1.0};  // two candidates
+///       for (int round = 0; round < 20; ++round) bandit.update("ann", std::span(arms).first(2), 1.0);
+///       std::cout << "bob gets arm " << bandit.select("bob", {arms, 2}).arm << '\n';
+///     }
+///
+/// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was. Rewards
+/// outside [-1, 1] are allowed: the algorithm does not need that bound, only Theorem 1 does.
+///
+/// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
+class Bandit {
+ public:
+  static Bandit linucb_sin(const Graph& users, const BanditOptions& options);
+  static Bandit linucb_ind(const Graph& users, const BanditOptions& options);
+  static Bandit gob_lin(const Graph& users, const BanditOptions& options);
+  static Bandit gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+  static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+  /// Any of them; the clusters are for the policies that use them and must be empty for the others. Throws
+  /// CapacityError, before it allocates, if the bandit would not fit.
+  static Bandit make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+
+  /// The bytes that make(...) will need at most, once every node has evidence.
+  [[nodiscard]] static std::size_t estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                                                  const BanditOptions& options);
+
+  Bandit(const Bandit& other);
+  Bandit& operator=(const Bandit& other);
+  Bandit(Bandit&&) noexcept;
+  Bandit& operator=(Bandit&&) noexcept;
+  ~Bandit();
+
+  /// Decides, and changes nothing. O(candidates d^2).
+  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {}) const;
+  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128).
+  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const;
+  /// The k candidates with the highest scores, best first; all that are allowed if there are fewer.
+  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {}) const;
+
+  /// Learns from a reward, whenever it comes and whatever the order.
+  SolveSummary update(UserRef user, std::span<const double> context, double reward);
+  /// All of them, or none if one is bad.
+  SolveSummary update(std::span<const Observation> batch);
+
+  /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
+  /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
+  NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
+  /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
+  /// users adds to the weight of the first. The cost is that of learning d rewards.
+  SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
+  SolveSummary remove_edge(UserRef a, UserRef b);
+
+  [[nodiscard]] Policy policy() const;
+  [[nodiscard]] const BanditOptions& options() const;
+  [[nodiscard]] std::size_t user_count() const;
+  /// The index of a user; throws std::invalid_argument if there is none.
+  [[nodiscard]] NodeId user(UserRef user) const;
+  [[nodiscard]] bool has_user(UserRef user) const;
+  /// The node that decides for a user.
+  [[nodiscard]] NodeId node(UserRef user) const;
+  /// The users' graph as it is now, and the policy's graph over the nodes.
+  [[nodiscard]] Graph graph() const;
+  [[nodiscard]] Graph node_graph() const;
+  [[nodiscard]] const Evidence& evidence() const;
+  /// The number of rewards learned.
+  [[nodiscard]] std::size_t rewards() const;
+
+  /// w_i and C_i (d x d) of the user's node.
+  [[nodiscard]] std::vector<double> mean(UserRef user) const;
+  [[nodiscard]] std::vector<double> covariance(UserRef user) const;
+
+  /// ln|M_t|, M_t the paper's matrix: ln|N| - d ln|A|.
+  [[nodiscard]] double log_determinant() const;
+  /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
+  /// numbers each, user after user). Users who share a node must have the same vector.
+  [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
+  /// Theorem 1 after the rewards learned so far.
+  [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;
+
+  [[nodiscard]] BanditSummary summary() const;
+
+  /// Writes the bandit to a file, all of it or nothing: docs/model-file.md has the format. Throws std::system_error if
+  /// the file cannot be written.
+  void save(const std::filesystem::path& path) const;
+  /// The bandit that was saved, which goes on as if nothing had happened. Throws DataError if the file is missing,
+  /// truncated, altered or of a newer version, and says which.
+  static Bandit load(const std::filesystem::path& path);
+
+ private:
+  struct State;
+  explicit Bandit(std::unique_ptr<State> state);
+  friend class ModelFile;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace goblin

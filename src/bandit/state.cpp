@@ -1,0 +1,208 @@
+#include "bandit/state.hpp"
+
+#include "bandit/capacity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin {
+namespace {
+
+/// The largest number that a context or a reward may hold: its square times a million rounds is still finite.
+constexpr double largest_number = 1e100;
+
+bool usable(double value) { return std::abs(value) <= largest_number; }  // false for NaN
+
+}  // namespace
+
+void check_options(const BanditOptions& options) {
+  const auto check = [](bool good, const char* name, auto value, const char* bound) {
+    if (!good) throw std::invalid_argument(fmt::format("{}: {} (must be {})", name, value, bound));
+  };
+  check(options.dimension >= 1 && options.dimension <= 1'000'000, "dimension", options.dimension,
+        "between 1 and 1000000");
+  check(std::isfinite(options.alpha) && options.alpha >= 0.0, "alpha", options.alpha, "finite and at least 0");
+  check(std::isfinite(options.ridge) && options.ridge > 0.0, "ridge", options.ridge, "finite and positive");
+  check(std::isfinite(options.coupling) && options.coupling >= 0.0, "coupling", options.coupling,
+        "finite and at least 0");
+  check(options.engine.tolerance > 0.0 && options.engine.tolerance < 1.0, "engine.tolerance", options.engine.tolerance,
+        "above 0 and below 1");
+  check(options.engine.max_iterations >= 1, "engine.max_iterations", options.engine.max_iterations, "at least 1");
+  if (options.printed_bound) {
+    const PrintedBound& bound = *options.printed_bound;
+    check(std::isfinite(bound.noise) && bound.noise >= 0.0, "printed_bound.noise", bound.noise,
+          "finite and at least 0");
+    check(bound.delta > 0.0 && bound.delta <= 1.0, "printed_bound.delta", bound.delta, "above 0 and at most 1");
+    check(std::isfinite(bound.norm) && bound.norm >= 0.0, "printed_bound.norm", bound.norm, "finite and at least 0");
+  }
+}
+
+Bandit::State::State(const State& other)
+    : policy(other.policy),
+      options(other.options),
+      users(other.users),
+      clusters(other.clusters),
+      cluster_count(other.cluster_count),
+      evidence(other.evidence),
+      rewards(other.rewards),
+      unconverged_solves(other.unconverged_solves),
+      log_determinant(other.log_determinant),
+      places(other.places) {
+  components.reserve(other.components.size());
+  for (const Component& component : other.components) {
+    components.push_back({component.nodes, component.engine->clone()});
+  }
+}
+
+NodeId Bandit::State::find_user(UserRef user) const {
+  if (const auto* name = std::get_if<std::string_view>(&user.value())) {
+    const auto found = users.find(*name);
+    if (!found) throw std::invalid_argument(fmt::format("user: '{}' (must be a user of the bandit)", *name));
+    return *found;
+  }
+  const std::size_t index = std::get<std::size_t>(user.value());
+  if (index >= users.node_count()) {
+    const auto shown = static_cast<std::ptrdiff_t>(index);
+    throw std::invalid_argument(
+        fmt::format("user: {} (must be below the number of users, {})", shown, users.node_count()));
+  }
+  return static_cast<NodeId>(index);
+}
+
+NodeId Bandit::State::node_of(NodeId user) const {
+  switch (policy) {
+    case Policy::linucb_sin:
+      return 0;
+    case Policy::gob_lin_macro:
+      return clusters[user];
+    default:
+      return user;
+  }
+}
+
+std::size_t Bandit::State::bytes() const {
+  std::size_t total = sizeof(*this) + users.bytes() + evidence.bytes() + clusters.capacity() * sizeof(NodeId) +
+                      places.capacity() * sizeof(Place) + components.capacity() * sizeof(Component);
+  for (const Component& component : components) {
+    total += component.nodes.capacity() * sizeof(NodeId) + component.engine->bytes();
+  }
+  return total;
+}
+
+/// Notes where the nodes of a component are.
+void Bandit::State::put(std::size_t component) {
+  const auto& nodes = components[component].nodes;
+  for (std::size_t index = 0; index < nodes.size(); ++index) {
+    if (nodes[index] >= places.size()) places.resize(nodes[index] + std::size_t{1});
+    places[nodes[index]] = {static_cast<NodeId>(component), static_cast<NodeId>(index)};
+  }
+}
+
+void Bandit::State::add_component(std::vector<NodeId> nodes, std::unique_ptr<Engine> engine) {
+  components.push_back({std::move(nodes), std::move(engine)});
+  put(components.size() - 1);
+}
+
+/// The last component takes the place of the one that goes.
+void Bandit::State::remove_component(std::size_t component) {
+  if (component + 1 < components.size()) {
+    components[component] = std::move(components.back());
+    put(component);
+  }
+  components.pop_back();
+}
+
+void Bandit::State::check_context(std::span<const double> context) const {
+  if (context.size() != options.dimension) {
+    throw std::invalid_argument(
+        fmt::format("context: {} numbers (must be the dimension, {})", context.size(), options.dimension));
+  }
+  for (std::size_t k = 0; k < context.size(); ++k) {
+    if (!usable(context[k])) {
+      throw std::invalid_argument(
+          fmt::format("context[{}]: {} (must be finite and at most {} in size)", k, context[k], largest_number));
+    }
+  }
+}
+
+void Bandit::State::check_reward(double reward) const {
+  if (!usable(reward)) {
+    throw std::invalid_argument(
+        fmt::format("reward: {} (must be finite and at most {} in size)", reward, largest_number));
+  }
+}
+
+SolveSummary Bandit::State::learn(NodeId node, std::span<const double> context, double reward) {
+  // A zero context, as items without a description have, teaches nothing.
+  const bool zero = std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
+  const auto learned = zero ? Engine::Learned{} : component_of(node).engine->learn(index_of(node), context, reward);
+  evidence.add(node, context, reward);
+  ++rewards;
+  log_determinant += std::log1p(learned.variance);
+  if (!learned.solve.converged) ++unconverged_solves;
+  return learned.solve;
+}
+
+/// Adds to the weight of an edge between users whatever the policy makes of it: an edge between their nodes, or
+/// nothing.
+SolveSummary Bandit::State::change_edge(NodeId user_a, NodeId user_b, double change) {
+  const bool seen = policy == Policy::gob_lin ||
+                    (policy == Policy::gob_lin_macro && clusters[user_a] != clusters[user_b]) ||
+                    (policy == Policy::gob_lin_block && clusters[user_a] == clusters[user_b]);
+  if (!seen) return {};
+  const NodeId a = node_of(user_a);
+  const NodeId b = node_of(user_b);
+  if (places[a].component != places[b].component) join(a, b);
+  Engine& engine = *component_of(a).engine;
+  const auto changed = engine.change_edge(index_of(a), index_of(b), change, evidence.contexts(a), evidence.contexts(b));
+  log_determinant += changed.log_determinant - static_cast<double>(options.dimension) * changed.prior_log_determinant;
+  if (!changed.solve.converged) ++unconverged_solves;
+  if (change < 0.0) split(a, b);
+  return changed.solve;
+}
+
+/// Makes one component of those of two nodes.
+void Bandit::State::join(NodeId a, NodeId b) {
+  const std::size_t first = places[a].component;
+  const std::size_t second = places[b].component;
+  const Engine& first_engine = *components[first].engine;
+  const Engine& second_engine = *components[second].engine;
+  const std::size_t edges = first_engine.graph().edge_count() + second_engine.graph().edge_count() + 1;
+  check_join_fits(options, first_engine.node_count() + second_engine.node_count(), edges);
+
+  std::vector<NodeId> nodes = components[first].nodes;
+  nodes.insert(nodes.end(), components[second].nodes.begin(), components[second].nodes.end());
+  std::vector<std::span<const double>> contexts;
+  contexts.reserve(nodes.size());
+  for (const NodeId node : nodes) contexts.push_back(evidence.contexts(node));
+  auto joined = join_engines(options.engine.kind, first_engine, second_engine, contexts, options.dimension, prior(),
+                             options.engine);
+  components[first] = {std::move(nodes), std::move(joined)};
+  put(first);
+  remove_component(second);
+}
+
+/// Makes two components of the one that two nodes share, if no path joins them any more.
+void Bandit::State::split(NodeId a, NodeId b) {
+  const std::size_t whole = places[a].component;
+  const Engine& engine = *components[whole].engine;
+  const auto near = engine.reachable(index_of(a));
+  if (std::binary_search(near.begin(), near.end(), static_cast<NodeId>(index_of(b)))) return;
+  const auto far = engine.reachable(index_of(b));
+  const auto part = [&](const std::vector<NodeId>& indices) {
+    Component component{{}, engine.extract(indices)};
+    for (const NodeId index : indices) component.nodes.push_back(components[whole].nodes[index]);
+    return component;
+  };
+  Component near_part = part(near);
+  Component far_part = part(far);
+  components[whole] = std::move(near_part);
+  put(whole);
+  add_component(std::move(far_part.nodes), std::move(far_part.engine));
+}
+
+}  // namespace goblin

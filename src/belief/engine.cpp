@@ -1,0 +1,96 @@
+#include "goblin/belief/engine.hpp"
+
+#include "belief/dense_engine.hpp"
+#include "belief/sparse_engine.hpp"
+#include "binary.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin {
+namespace {
+
+constexpr std::pair<EngineKind, std::string_view> kinds[] = {
+    {EngineKind::automatic, "automatic"}, {EngineKind::dense, "dense"}, {EngineKind::sparse, "sparse"}};
+
+/// Up to this many rows of N, all of N^{-1} is kept.
+constexpr std::size_t most_dense_rows = 2500;
+
+}  // namespace
+
+std::string_view name_of(EngineKind kind) {
+  return std::find_if(std::begin(kinds), std::end(kinds), [kind](const auto& entry) { return entry.first == kind; })
+      ->second;
+}
+
+EngineKind engine_kind(std::string_view name) {
+  for (const auto& entry : kinds) {
+    if (entry.second == name) return entry.first;
+  }
+  throw std::invalid_argument(fmt::format("engine: '{}' (must be automatic, dense or sparse)", name));
+}
+
+void SolveSummary::add(const SolveSummary& other) {
+  iterations += other.iterations;
+  residual = std::max(residual, other.residual);
+  converged = converged && other.converged;
+}
+
+std::vector<NodeId> Engine::reachable(std::size_t node) const {
+  const Components components = graph().components();
+  const auto nodes = components.nodes(components.of(static_cast<NodeId>(node)));
+  return {nodes.begin(), nodes.end()};
+}
+
+EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimension) {
+  if (wanted != EngineKind::automatic) return wanted;
+  return nodes == 1 || nodes <= most_dense_rows / dimension ? EngineKind::dense : EngineKind::sparse;
+}
+
+std::size_t engine_bytes(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension) {
+  return choose_engine(kind, nodes, dimension) == EngineKind::dense ? DenseEngine::bytes(nodes, edges, dimension)
+                                                                    : SparseEngine::bytes(nodes, edges, dimension);
+}
+
+std::unique_ptr<Engine> make_engine(EngineKind kind, const Graph& component, std::size_t dimension, const Prior& prior,
+                                    const EngineOptions& options) {
+  if (choose_engine(kind, component.node_count(), dimension) == EngineKind::dense) {
+    return std::make_unique<DenseEngine>(component, dimension, prior);
+  }
+  return std::make_unique<SparseEngine>(component, dimension, prior, options);
+}
+
+std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
+                                     std::span<const std::span<const double>> contexts, std::size_t dimension,
+                                     const Prior& prior, const EngineOptions& options) {
+  const std::size_t nodes = first.node_count() + second.node_count();
+  if (choose_engine(kind, nodes, dimension) == EngineKind::dense && first.kind() == EngineKind::dense &&
+      second.kind() == EngineKind::dense) {
+    return std::make_unique<DenseEngine>(static_cast<const DenseEngine&>(first),
+                                         static_cast<const DenseEngine&>(second));
+  }
+  return std::make_unique<SparseEngine>(first, second, contexts, dimension, prior, options);
+}
+
+void save_engine(BinaryWriter& out, const Engine& engine) {
+  out.number(static_cast<std::uint8_t>(engine.kind()));
+  engine.save(out);
+}
+
+std::unique_ptr<Engine> load_engine(BinaryReader& in, std::size_t dimension, const Prior& prior,
+                                    const EngineOptions& options) {
+  switch (static_cast<EngineKind>(in.number<std::uint8_t>())) {
+    case EngineKind::dense:
+      return std::make_unique<DenseEngine>(in, dimension, prior);
+    case EngineKind::sparse:
+      return std::make_unique<SparseEngine>(in, dimension, prior, options);
+    default:
+      in.fail("its content is inconsistent: an engine that does not exist");
+  }
+}
+
+}  // namespace goblin

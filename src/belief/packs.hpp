@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace goblin {
+
+/// Four and eight doubles that one operation works on, wherever they lie in an array of doubles. Compilers turn them
+/// into what the machine has: one instruction, or several.
+using Pack __attribute__((vector_size(32), aligned(8), may_alias)) = double;
+using Lanes __attribute__((vector_size(64), aligned(8), may_alias)) = double;
+inline constexpr std::size_t pack_size = 4;
+inline constexpr std::size_t lane_count = 8;
+
+inline std::size_t packs_for(std::size_t dimension) { return (dimension + pack_size - 1) / pack_size; }
+
+inline Pack* packs(double* values) { return reinterpret_cast<Pack*>(values); }
+inline const Pack* packs(const double* values) { return reinterpret_cast<const Pack*>(values); }
+
+inline double sum(const Pack& pack) { return (pack[0] + pack[1]) + (pack[2] + pack[3]); }
+
+/// Calls call(integral_constant<size_t, K>), K = count if that is at most 8 and else 0: inner loops over the packs of
+/// a vector then have a length that the compiler knows, for d <= 32, and their sums stay in registers.
+template <typename Call>
+decltype(auto) with_pack_count(std::size_t count, Call call) {
+  switch (count) {
+    case 1:
+      return call(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return call(std::integral_constant<std::size_t, 2>{});
+    case 3:
+      return call(std::integral_constant<std::size_t, 3>{});
+    case 4:
+      return call(std::integral_constant<std::size_t, 4>{});
+    case 5:
+      return call(std::integral_constant<std::size_t, 5>{});
+    case 6:
+      return call(std::integral_constant<std::size_t, 6>{});
+    case 7:
+      return call(std::integral_constant<std::size_t, 7>{});
+    case 8:
+      return call(std::integral_constant<std::size_t, 8>{});
+    default:
+      return call(std::integral_constant<std::size_t, 0>{});
+  }
+}
+
+}  // namespace goblin

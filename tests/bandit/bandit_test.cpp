@@ -1,0 +1,199 @@
+// What is not the same for every policy: names, engines and their choice, capacity, allocation.
+
+#include "goblin/bandit/bandit.hpp"
+
+#include "bandit/scenario.hpp"
+#include "goblin/error.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+using ::testing::HasSubstr;
+
+Graph friends() {
+  Names names;
+  for (const char* name : {"ann", "bob", "cat"}) names.insert(name);
+  return {std::move(names), std::vector<Edge>{{0, 1}}};
+}
+
+TEST(Bandit, users_by_name_or_index) {
+  auto bandit = Bandit::gob_lin(friends(), {.dimension = 1});
+  const std::vector<double> x{1.0};
+  bandit.update("ann", x, 1.0);
+  bandit.update(0, x, 1.0);
+  EXPECT_EQ(bandit.select("ann", {x, 1}).scores, bandit.select(0U, {x, 1}).scores);
+  EXPECT_EQ(bandit.select(std::string("bob"), {x, 1}).scores, bandit.select(std::size_t{1}, {x, 1}).scores);
+  EXPECT_EQ(bandit.evidence().count(0), 2);
+  EXPECT_GT(bandit.mean("bob")[0], 0.0);  // a friend learns
+  EXPECT_EQ(bandit.mean("cat")[0], 0.0);  // a stranger does not
+  EXPECT_TRUE(bandit.has_user("cat"));
+  EXPECT_FALSE(bandit.has_user("dan"));
+  EXPECT_FALSE(bandit.has_user(3));
+  EXPECT_EQ(bandit.add_user("dan"), 3);
+  EXPECT_EQ(bandit.user("dan"), 3);
+  EXPECT_THROW(bandit.add_user("dan"), std::invalid_argument);
+  EXPECT_THROW(bandit.add_user(), std::invalid_argument);
+}
+
+TEST(Bandit, can_start_without_users) {
+  for (const Policy policy : all_policies) {
+    auto bandit = Bandit::make(policy, Graph(), {}, {.dimension = 2});
+    EXPECT_EQ(bandit.user_count(), 0);
+    bandit.add_user("ann");
+    bandit.add_user("bob");
+    bandit.add_edge("ann", "bob");
+    const std::vector<double> x{1.0, 0.0};
+    bandit.update("ann", x, 1.0);
+    EXPECT_EQ(bandit.mean("bob")[0] > 0.0, policy != Policy::linucb_ind && policy != Policy::gob_lin_block)
+        << name_of(policy);
+  }
+}
+
+TEST(Bandit, refuses_bad_options) {
+  const auto refusal = [](const BanditOptions& options) {
+    try {
+      (void)Bandit::gob_lin(friends(), options);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal({}), "dimension: 0 (must be between 1 and 1000000)");
+  EXPECT_EQ(refusal({.dimension = 1, .alpha = -0.5}), "alpha: -0.5 (must be finite and at least 0)");
+  EXPECT_EQ(refusal({.dimension = 1, .alpha = std::nan("")}), "alpha: nan (must be finite and at least 0)");
+  EXPECT_EQ(refusal({.dimension = 1, .ridge = 0.0}), "ridge: 0 (must be finite and positive)");
+  EXPECT_EQ(refusal({.dimension = 1, .coupling = -1.0}), "coupling: -1 (must be finite and at least 0)");
+  EXPECT_EQ(refusal({.dimension = 1, .engine = {.tolerance = 0.0}}),
+            "engine.tolerance: 0 (must be above 0 and below 1)");
+  EXPECT_THAT(refusal({.dimension = 1, .printed_bound = PrintedBound{.delta = 2.0}}),
+              HasSubstr("printed_bound.delta: 2"));
+  const std::vector<NodeId> two{0, 1};
+  EXPECT_THROW((void)Bandit::gob_lin_macro(friends(), two, {.dimension = 1}), std::invalid_argument);
+  EXPECT_THROW((void)Bandit::make(Policy::gob_lin, friends(), two, {.dimension = 1}), std::invalid_argument);
+  EXPECT_THROW((void)policy_named("gob"), std::invalid_argument);
+  EXPECT_THROW((void)engine_kind("quick"), std::invalid_argument);
+  for (const Policy policy : all_policies) EXPECT_EQ(policy_named(name_of(policy)), policy);
+}
+
+TEST(Bandit, picks_an_engine_per_component_and_says_why) {
+  auto edges = generate::cliques(1, 150).edges();
+  edges.push_back({150, 151});
+  const auto bandit = Bandit::gob_lin(Graph(153, edges), {.dimension = 25});
+  const auto summary = bandit.summary();
+  ASSERT_EQ(summary.components.size(), 3);
+  EXPECT_EQ(summary.components[0].engine, EngineKind::sparse);
+  EXPECT_THAT(std::string(summary.components[0].reason), HasSubstr("large"));
+  EXPECT_EQ(summary.components[1].engine, EngineKind::dense);
+  EXPECT_THAT(std::string(summary.components[1].reason), HasSubstr("small"));
+  EXPECT_EQ(summary.components[2].nodes, 1);
+  EXPECT_GT(summary.components[0].bytes, summary.components[1].bytes);
+  EXPECT_GT(summary.bytes, summary.components[0].bytes);
+  const auto forced = Bandit::gob_lin(Graph(2), {.dimension = 3, .engine = {.kind = EngineKind::sparse}}).summary();
+  EXPECT_EQ(forced.components[0].engine, EngineKind::sparse);
+  EXPECT_EQ(forced.components[0].reason, "forced by option");
+}
+
+// Two dense components that an edge makes too large for dense, learned before and after.
+TEST(Bandit, components_that_outgrow_dense_become_sparse) {
+  const std::size_t dimension = 30;
+  Scenario scenario{.name = "growth", .graph = generate::cliques(2, 45), .dimension = dimension};
+  auto bandit = Bandit::gob_lin(scenario.graph, {.dimension = dimension, .engine = {.tolerance = 1e-12}});
+  const auto learn = [&](Bandit& learner, std::size_t from, std::size_t to) {
+    for (std::size_t t = from; t < to; ++t) {
+      const auto round = scenario.round(t);
+      learner.update(round.user, round.context(0), round.rewards[0]);
+    }
+  };
+  learn(bandit, 0, 50);
+  EXPECT_EQ(bandit.summary().components[0].engine, EngineKind::dense);
+  bandit.add_edge(3, 60, 2.0);
+  EXPECT_EQ(bandit.summary().components.size(), 1);
+  EXPECT_EQ(bandit.summary().components[0].engine, EngineKind::sparse);
+  learn(bandit, 50, 80);
+  auto edges = scenario.graph.edges();
+  edges.push_back({3, 60, 2.0});
+  auto rebuilt = Bandit::gob_lin(Graph(90, edges), {.dimension = dimension, .engine = {.kind = EngineKind::dense}});
+  learn(rebuilt, 0, 80);
+  for (NodeId user = 0; user < 90; ++user) {
+    const auto round = scenario.round(user);
+    const Decision decision = bandit.select(user, {round.contexts, dimension});
+    const Decision expected = rebuilt.select(user, {round.contexts, dimension});
+    for (std::size_t arm = 0; arm < 5; ++arm) ASSERT_NEAR(decision.scores[arm], expected.scores[arm], 1e-9);
+  }
+  bandit.remove_edge(3, 60);
+  EXPECT_EQ(bandit.summary().components.size(), 2);
+  EXPECT_EQ(bandit.summary().components[0].reason, "kept from before the graph changed");
+}
+
+TEST(Bandit, says_when_a_solve_does_not_reach_the_tolerance) {
+  const Graph ring = generate::random({.nodes = 200, .edges = 400, .seed = 3});
+  auto bandit = Bandit::gob_lin(
+      ring, {.dimension = 3, .engine = {.kind = EngineKind::sparse, .tolerance = 1e-10, .max_iterations = 2}});
+  const std::vector<double> x{1.0, 0.5, 0.25};
+  const SolveSummary summary = bandit.update(7, x, 1.0);
+  EXPECT_FALSE(summary.converged);
+  EXPECT_EQ(summary.iterations, 2);
+  EXPECT_GT(summary.residual, 1e-10);
+  EXPECT_EQ(bandit.summary().unconverged_solves, 1);
+  auto patient = Bandit::gob_lin(ring, {.dimension = 3, .engine = {.kind = EngineKind::sparse, .tolerance = 1e-10}});
+  const SolveSummary reached = patient.update(7, x, 1.0);
+  EXPECT_TRUE(reached.converged);
+  EXPECT_LE(reached.residual, 1e-10);
+  EXPECT_GT(reached.iterations, 2);
+}
+
+TEST(Capacity, an_estimate_comes_before_allocation) {
+  const Graph graph = generate::random({.nodes = 100'000, .edges = 300'000});
+  const BanditOptions dense{.dimension = 25, .engine = {.kind = EngineKind::dense, .memory_limit = 1'000'000'000'000}};
+  try {
+    (void)Bandit::gob_lin(graph, dense);
+    FAIL() << "a matrix of 50 TB fitted";
+  } catch (const CapacityError& error) {
+    const std::string message = error.what();
+    EXPECT_GT(error.bytes_needed(), 40'000'000'000'000U);
+    EXPECT_EQ(error.bytes_available(), 1'000'000'000'000U);
+    EXPECT_THAT(message, HasSubstr(std::to_string(error.bytes_needed()) + " bytes"));
+    EXPECT_THAT(message, HasSubstr("what would fit: the engine sparse ("));
+    EXPECT_THAT(message, HasSubstr("linucb-ind ("));
+    EXPECT_THAT(message, HasSubstr("linucb-sin ("));
+  }
+  try {
+    (void)Bandit::gob_lin(graph, {.dimension = 25, .engine = {.memory_limit = 100'000'000}});
+    FAIL() << "fitted into 100 MB";
+  } catch (const CapacityError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("what would fit: linucb-sin ("));
+  }
+  EXPECT_THROW((void)Bandit::linucb_sin(graph, {.dimension = 1'000'000}), CapacityError);
+}
+
+TEST(Capacity, the_estimate_is_an_upper_bound_that_is_not_far_off) {
+  const Scenario scenario{.name = "estimate", .graph = generate::cliques(3, 60), .dimension = 20};
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse}) {
+    const BanditOptions options{.dimension = 20, .engine = {.kind = kind}};
+    const std::size_t estimate = Bandit::estimate_bytes(Policy::gob_lin, scenario.graph, {}, options);
+    auto bandit = Bandit::gob_lin(scenario.graph, options);
+    for (std::size_t t = 0; t < 600; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    EXPECT_LE(bandit.summary().bytes, estimate) << name_of(kind);
+    EXPECT_GE(2 * bandit.summary().bytes, estimate) << name_of(kind);
+  }
+}
+
+TEST(Capacity, joining_components_is_checked_and_refused_whole) {
+  auto bandit = Bandit::gob_lin(generate::cliques(2, 40),
+                                {.dimension = 10, .engine = {.kind = EngineKind::dense, .memory_limit = 4'000'000}});
+  EXPECT_THROW(bandit.add_edge(0, 79), CapacityError);
+  EXPECT_EQ(bandit.summary().components.size(), 2);
+  EXPECT_EQ(bandit.graph().weight(0, 79), 0.0);
+}
+
+}  // namespace
+}  // namespace goblin
