@@ -6,6 +6,7 @@
 /// what runs when it is chosen; errors leave as exceptions, which main turns into messages and exit codes.
 namespace goblin::app {
 
+void add_cluster(CLI::App& app);
 void add_replay(CLI::App& app);
 
 /// What a bare `goblin` shows: a worked example.

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
   app.require_subcommand(0, 1);
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
+  goblin::app::add_cluster(app);
   goblin::app::add_replay(app);
   try {
     app.parse(argc, argv);

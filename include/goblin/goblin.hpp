@@ -7,6 +7,8 @@
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/engine.hpp"
 #include "goblin/belief/evidence.hpp"
+#include "goblin/cluster/partition.hpp"
+#include "goblin/cluster/quality.hpp"
 #include "goblin/error.hpp"
 #include "goblin/graph/edge_file.hpp"
 #include "goblin/graph/generators.hpp"
