@@ -51,7 +51,8 @@ void round_lastfm(benchmark::State& state) {
 }
 BENCHMARK(round_lastfm)->Iterations(5'000)->Unit(benchmark::kMillisecond);
 
-/// One symmetric rank-one update of a dense inverse, at a size that fits; scaled_ms is that of Last.fm's 47,300 rows.
+/// One symmetric rank-one update of a dense inverse, at a size that fits; scaled_updates is the time of one of
+/// Last.fm's 47,300 rows.
 void dense_rank_one(benchmark::State& state) {
   const Eigen::Index rows = state.range(0);
   Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(rows, rows);

@@ -41,6 +41,8 @@ std::string user_name(element value) {
   }
   std::int64_t whole = 0;
   if (value.get(whole) == simdjson::SUCCESS) return fmt::format("{}", whole);
+  std::uint64_t large = 0;
+  if (value.get(large) == simdjson::SUCCESS) return fmt::format("{}", large);
   fail("'user' is not a text");
 }
 

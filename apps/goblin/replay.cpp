@@ -26,7 +26,7 @@ constexpr const char* input_name = "standard input";
 /// Follows a bandit with the algorithm as the paper prints it, over the same nodes.
 class Check {
  public:
-  explicit Check(const Bandit& bandit) : printed_(checked(bandit).node_graph(), bandit.options()) {}
+  explicit Check(const Bandit& bandit) : printed_(printed_graph(checked(bandit)), bandit.options()) {}
 
   void add_nodes(const Bandit& bandit) {
     while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
@@ -58,6 +58,19 @@ class Check {
   [[nodiscard]] double largest_difference() const { return largest_difference_; }
 
  private:
+  /// The graph over the nodes as the paper describes it, from the users' graph: not from what the bandit made of it.
+  static Graph printed_graph(const Bandit& bandit) {
+    std::vector<Edge> edges;
+    for (const Edge& edge : bandit.graph().edges()) {
+      const bool inside = bandit.cluster(edge.a) == bandit.cluster(edge.b);
+      if (bandit.policy() == Policy::gob_lin || (bandit.policy() == Policy::gob_lin_block && inside)) {
+        edges.push_back(edge);
+      } else if (bandit.policy() == Policy::gob_lin_macro && !inside) {
+        edges.push_back({*bandit.cluster(edge.a), *bandit.cluster(edge.b), edge.weight});
+      }
+    }
+    return {bandit.evidence().node_count(), edges};
+  }
   static std::size_t rows_of(const Bandit& bandit) {
     return bandit.evidence().node_count() * bandit.options().dimension;
   }
@@ -220,7 +233,8 @@ void add_replay(CLI::App& app) {
       "Example:\n"
       "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
   auto* graph = command->add_option("--graph", options->graph, "Edges: user <tab> user [<tab> weight]");
-  auto* dimension = command->add_option("--dimension", options->bandit.dimension, "Numbers in a context");
+  auto* dimension =
+      command->add_option("--dimension", options->bandit.dimension, "Numbers in a context")->check(CLI::PositiveNumber);
   auto* policy = command->add_option("--policy", options->policy,
                                      "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block");
   auto* alpha = command->add_option("--alpha", options->bandit.alpha, "How much uncertainty attracts");

@@ -68,8 +68,10 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   check_options(options);
   check_clusters(policy, users, clusters);
   const Graph nodes = goblin::node_graph(policy, users, clusters);
+  for (NodeId node = 0; node < nodes.node_count(); ++node) check_degree(options, nodes.degree(node), node);
   const Components components = nodes.components();
-  check_fits(bandit_bytes(users, nodes, components, options.engine.kind, options.dimension), policy, users, options);
+  check_fits(bandit_bytes(users, nodes, components, options.engine.kind, options.dimension), policy, users, clusters,
+             options);
 
   auto state =
       std::make_unique<State>(policy, options, LiveGraph(users), std::vector<NodeId>(clusters.begin(), clusters.end()),
@@ -226,31 +228,29 @@ SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
   if (first == second) {
     throw std::invalid_argument(fmt::format("edge: joins user {} to itself (must join two users)", first));
   }
-  const double total = state_->users.weight(first, second) + weight;
-  if (!(weight > 0.0 && std::isfinite(total))) {
+  if (!(weight > 0.0 && std::isfinite(weight + state_->users.weight(first, second)))) {
     throw std::invalid_argument(fmt::format("weight: {} (must be finite and positive)", weight));
   }
-  const SolveSummary summary = state_->change_edge(first, second, weight);
-  state_->users.set_weight(first, second, total);
-  return summary;
+  return state_->add_edge(first, second, weight);
 }
 
 SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
   const NodeId first = state_->find_user(a);
   const NodeId second = state_->find_user(b);
-  const double weight = first == second ? 0.0 : state_->users.weight(first, second);
-  if (weight == 0.0) {
+  if (first == second || state_->users.weight(first, second) == 0.0) {
     throw std::invalid_argument(fmt::format("edge: {} to {} (must be in the graph)", first, second));
   }
-  const SolveSummary summary = state_->change_edge(first, second, -weight);
-  state_->users.set_weight(first, second, 0.0);
-  return summary;
+  return state_->remove_edge(first, second);
 }
 
 Policy Bandit::policy() const { return state_->policy; }
 const BanditOptions& Bandit::options() const { return state_->options; }
 std::size_t Bandit::user_count() const { return state_->users.node_count(); }
 NodeId Bandit::user(UserRef user) const { return state_->find_user(user); }
+std::optional<NodeId> Bandit::cluster(UserRef user) const {
+  const NodeId index = state_->find_user(user);
+  return uses_clusters(state_->policy) ? std::optional<NodeId>(state_->clusters[index]) : std::nullopt;
+}
 NodeId Bandit::node(UserRef user) const { return state_->node_of(state_->find_user(user)); }
 Graph Bandit::graph() const { return state_->users.snapshot(); }
 const Evidence& Bandit::evidence() const { return state_->evidence; }

@@ -86,17 +86,18 @@ std::size_t bandit_bytes(const Graph& users, const Graph& nodes, const Component
   return total;
 }
 
-void check_fits(std::size_t needed, Policy policy, const Graph& users, const BanditOptions& options) {
+void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                const BanditOptions& options) {
   const std::size_t available = limit_of(options);
   if (needed <= available) return;
 
   std::vector<std::string> fitting;
   const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
-    const Graph nodes = node_graph(other, users, {});
+    const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
     const std::size_t bytes = bandit_bytes(users, nodes, nodes.components(), kind, options.dimension);
     if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable(bytes)));
   };
-  if (!uses_clusters(policy) && options.engine.kind != EngineKind::sparse) {
+  if (options.engine.kind != EngineKind::sparse) {
     consider(policy, EngineKind::sparse, "the engine sparse");
   }
   for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {

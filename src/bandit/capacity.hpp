@@ -15,7 +15,8 @@ namespace goblin {
                                        EngineKind kind, std::size_t dimension);
 
 /// Throws CapacityError, with what would fit instead, if the bytes are more than the options or the machine allow.
-void check_fits(std::size_t needed, Policy policy, const Graph& users, const BanditOptions& options);
+void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                const BanditOptions& options);
 
 /// The same for one component that an edge makes of two.
 void check_join_fits(const BanditOptions& options, std::size_t nodes, std::size_t edges);

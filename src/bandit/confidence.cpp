@@ -1,5 +1,6 @@
 #include "goblin/bandit/confidence.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -15,7 +16,7 @@ ConfidenceRule::ConfidenceRule(double alpha, const std::optional<PrintedBound>& 
 
 double ConfidenceRule::width(double variance) const {
   if (!printed_) return factor_ * std::sqrt(variance);
-  const double log_ratio = log_determinant_ + std::log1p(variance) - std::log(printed_->delta);
+  const double log_ratio = std::max(0.0, log_determinant_ + std::log1p(variance) - std::log(printed_->delta));
   return std::sqrt(variance) * (printed_->noise * std::sqrt(log_ratio) + printed_->norm);
 }
 
@@ -29,6 +30,7 @@ double regret_bound(std::size_t rounds, double log_determinant, double ridge, co
         options.context_length, "finite and at least 0");
   check(std::isfinite(options.smoothness) && options.smoothness >= 0.0, "smoothness", options.smoothness,
         "finite and at least 0");
+  log_determinant = std::max(0.0, log_determinant);  // at least 0 but for rounding
   const double from_noise = 2.0 * options.noise * options.noise * (log_determinant - std::log(options.delta));
   const double per_round = 1.0 + options.context_length * options.context_length / ridge;
   return 2.0 *

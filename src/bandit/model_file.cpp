@@ -57,8 +57,7 @@ class File {
 /// A new file beside the one to be written, which takes its name when it is whole and vanishes otherwise.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& path)
-      : path_(path), temporary_(path.string() + ".XXXXXX"), file_(::mkostemp(temporary_.data(), O_CLOEXEC)) {
+  explicit AtomicFile(const std::filesystem::path& path) : path_(path), file_(open_new()) {
     if (!file_.is_open()) fail_system(fmt::format("{}: cannot be written", path.string()));
   }
   AtomicFile(const AtomicFile&) = delete;
@@ -84,10 +83,8 @@ class AtomicFile {
   void keep() {
     flush();
     struct stat existing {};
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    const mode_t mode = ::stat(path_.c_str(), &existing) == 0 ? existing.st_mode & 07777U : 0666U & ~mask;
-    if (::fchmod(file_.get(), mode) != 0 || ::fsync(file_.get()) != 0) fail();
+    if (::stat(path_.c_str(), &existing) == 0 && ::fchmod(file_.get(), existing.st_mode & 07777U) != 0) fail();
+    if (::fsync(file_.get()) != 0) fail();
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
     kept_ = true;
     const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
@@ -99,6 +96,15 @@ class AtomicFile {
   static constexpr std::size_t buffer_limit = std::size_t{1} << 20;
 
   [[noreturn]] void fail() const { fail_system(fmt::format("{}: cannot be written", path_.string())); }
+
+  /// A file that was not there before; another thread or process that writes the same model takes another name.
+  int open_new() {
+    for (int attempt = 0;; ++attempt) {
+      temporary_ = fmt::format("{}.{}-{}", path_.string(), ::getpid(), attempt);
+      const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (descriptor >= 0 || errno != EEXIST) return descriptor;
+    }
+  }
 
   void write_all(const char* bytes, std::size_t size) {
     while (size > 0) {

@@ -12,10 +12,11 @@
 namespace goblin {
 namespace {
 
-/// The largest number that a context or a reward may hold: its square times a million rounds is still finite.
-constexpr double largest_number = 1e100;
-
-bool usable(double value) { return std::abs(value) <= largest_number; }  // false for NaN
+/// A reward beyond this is taken for a mistake; its square is still finite.
+constexpr double largest_reward = 1e100;
+/// |x|^2 / ridge and coupling * degree / ridge are how many times more the evidence or the graph says than the ridge.
+/// The belief keeps sixteen digits less those of this ratio.
+constexpr double largest_ratio = 1e10;
 
 }  // namespace
 
@@ -26,9 +27,8 @@ void check_options(const BanditOptions& options) {
   check(options.dimension >= 1 && options.dimension <= 1'000'000, "dimension", options.dimension,
         "between 1 and 1000000");
   check(std::isfinite(options.alpha) && options.alpha >= 0.0, "alpha", options.alpha, "finite and at least 0");
-  check(std::isfinite(options.ridge) && options.ridge > 0.0, "ridge", options.ridge, "finite and positive");
-  check(std::isfinite(options.coupling) && options.coupling >= 0.0, "coupling", options.coupling,
-        "finite and at least 0");
+  check(options.ridge >= 1e-100 && options.ridge <= 1e100, "ridge", options.ridge, "between 1e-100 and 1e100");
+  check(options.coupling >= 0.0 && options.coupling <= 1e100, "coupling", options.coupling, "between 0 and 1e100");
   check(options.engine.tolerance > 0.0 && options.engine.tolerance < 1.0, "engine.tolerance", options.engine.tolerance,
         "above 0 and below 1");
   check(options.engine.max_iterations >= 1, "engine.max_iterations", options.engine.max_iterations, "at least 1");
@@ -48,6 +48,7 @@ Bandit::State::State(const State& other)
       clusters(other.clusters),
       cluster_count(other.cluster_count),
       evidence(other.evidence),
+      edges_between(other.edges_between),
       rewards(other.rewards),
       unconverged_solves(other.unconverged_solves),
       log_determinant(other.log_determinant),
@@ -121,19 +122,32 @@ void Bandit::State::check_context(std::span<const double> context) const {
     throw std::invalid_argument(
         fmt::format("context: {} numbers (must be the dimension, {})", context.size(), options.dimension));
   }
+  double squared_length = 0.0;
   for (std::size_t k = 0; k < context.size(); ++k) {
-    if (!usable(context[k])) {
-      throw std::invalid_argument(
-          fmt::format("context[{}]: {} (must be finite and at most {} in size)", k, context[k], largest_number));
+    if (!std::isfinite(context[k])) {
+      throw std::invalid_argument(fmt::format("context[{}]: {} (must be finite)", k, context[k]));
     }
+    squared_length += context[k] * context[k];
+  }
+  if (!(squared_length <= largest_ratio * options.ridge)) {
+    throw std::invalid_argument(
+        fmt::format("context: length {:g} (must be at most {:g}, 1e5 times the root of the ridge; scale the contexts)",
+                    std::sqrt(squared_length), std::sqrt(largest_ratio * options.ridge)));
   }
 }
 
 void Bandit::State::check_reward(double reward) const {
-  if (!usable(reward)) {
+  if (!(std::abs(reward) <= largest_reward)) {
     throw std::invalid_argument(
-        fmt::format("reward: {} (must be finite and at most {} in size)", reward, largest_number));
+        fmt::format("reward: {} (must be finite and at most {} in size)", reward, largest_reward));
   }
+}
+
+void check_degree(const BanditOptions& options, double degree, NodeId node) {
+  if (options.coupling * degree <= largest_ratio * options.ridge) return;
+  throw std::invalid_argument(
+      fmt::format("degree: {:g} of node {} (coupling * degree / ridge must be at most {:g}; scale the weights)", degree,
+                  node, largest_ratio));
 }
 
 SolveSummary Bandit::State::learn(NodeId node, std::span<const double> context, double reward) {
@@ -147,22 +161,59 @@ SolveSummary Bandit::State::learn(NodeId node, std::span<const double> context, 
   return learned.solve;
 }
 
-/// Adds to the weight of an edge between users whatever the policy makes of it: an edge between their nodes, or
-/// nothing.
-SolveSummary Bandit::State::change_edge(NodeId user_a, NodeId user_b, double change) {
+std::optional<std::pair<NodeId, NodeId>> Bandit::State::nodes_joined(NodeId user_a, NodeId user_b) const {
   const bool seen = policy == Policy::gob_lin ||
                     (policy == Policy::gob_lin_macro && clusters[user_a] != clusters[user_b]) ||
                     (policy == Policy::gob_lin_block && clusters[user_a] == clusters[user_b]);
-  if (!seen) return {};
-  const NodeId a = node_of(user_a);
-  const NodeId b = node_of(user_b);
+  if (!seen) return std::nullopt;
+  return std::pair(node_of(user_a), node_of(user_b));
+}
+
+SolveSummary Bandit::State::add_edge(NodeId user_a, NodeId user_b, double weight) {
+  const double before = users.weight(user_a, user_b);
+  SolveSummary summary;
+  if (const auto nodes = nodes_joined(user_a, user_b)) {
+    const auto [a, b] = *nodes;
+    for (const NodeId node : {a, b}) {
+      check_degree(options, component_of(node).engine->graph().degree(index_of(node)) + weight, node);
+    }
+    summary = change_edge(a, b, weight);
+    if (policy == Policy::gob_lin_macro && before == 0.0) ++edges_between[edge_key(a, b)];
+  }
+  users.set_weight(user_a, user_b, before + weight);
+  return summary;
+}
+
+SolveSummary Bandit::State::remove_edge(NodeId user_a, NodeId user_b) {
+  SolveSummary summary;
+  if (const auto nodes = nodes_joined(user_a, user_b)) {
+    const auto [a, b] = *nodes;
+    // The last edge between two nodes takes all of the weight along, and no rounding stays behind.
+    const bool last = policy != Policy::gob_lin_macro || --edges_between[edge_key(a, b)] == 0;
+    const double weight =
+        last ? component_of(a).engine->graph().weight(index_of(a), index_of(b)) : users.weight(user_a, user_b);
+    summary = change_edge(a, b, -weight);
+  }
+  users.set_weight(user_a, user_b, 0.0);
+  return summary;
+}
+
+/// Adds to the weight of an edge between nodes.
+SolveSummary Bandit::State::change_edge(NodeId a, NodeId b, double change) {
   if (places[a].component != places[b].component) join(a, b);
-  Engine& engine = *component_of(a).engine;
-  const auto changed = engine.change_edge(index_of(a), index_of(b), change, evidence.contexts(a), evidence.contexts(b));
+  Component& component = component_of(a);
+  const auto changed = component.engine->change_edge(index_of(a), index_of(b), change, evidence_of(component.nodes));
   log_determinant += changed.log_determinant - static_cast<double>(options.dimension) * changed.prior_log_determinant;
   if (!changed.solve.converged) ++unconverged_solves;
   if (change < 0.0) split(a, b);
   return changed.solve;
+}
+
+std::vector<Engine::NodeEvidence> Bandit::State::evidence_of(std::span<const NodeId> nodes) const {
+  std::vector<Engine::NodeEvidence> result;
+  result.reserve(nodes.size());
+  for (const NodeId node : nodes) result.push_back({evidence.contexts(node), evidence.rewards(node)});
+  return result;
 }
 
 /// Makes one component of those of two nodes.
@@ -176,11 +227,8 @@ void Bandit::State::join(NodeId a, NodeId b) {
 
   std::vector<NodeId> nodes = components[first].nodes;
   nodes.insert(nodes.end(), components[second].nodes.begin(), components[second].nodes.end());
-  std::vector<std::span<const double>> contexts;
-  contexts.reserve(nodes.size());
-  for (const NodeId node : nodes) contexts.push_back(evidence.contexts(node));
-  auto joined = join_engines(options.engine.kind, first_engine, second_engine, contexts, options.dimension, prior(),
-                             options.engine);
+  auto joined = join_engines(options.engine.kind, first_engine, second_engine, evidence_of(nodes), options.dimension,
+                             prior(), options.engine);
   components[first] = {std::move(nodes), std::move(joined)};
   put(first);
   remove_component(second);

@@ -6,8 +6,12 @@
 #include "graph/live_graph.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace goblin {
@@ -28,6 +32,10 @@ struct Bandit::State {
         clusters(std::move(the_clusters)),
         evidence(std::move(the_evidence)) {
     for (const NodeId label : clusters) cluster_count = std::max(cluster_count, label + 1);
+    if (policy != Policy::gob_lin_macro) return;
+    for (const Edge& edge : users.snapshot().edges()) {
+      if (const auto nodes = nodes_joined(edge.a, edge.b)) ++edges_between[edge_key(nodes->first, nodes->second)];
+    }
   }
   State(const State& other);
 
@@ -43,7 +51,10 @@ struct Bandit::State {
   void check_context(std::span<const double> context) const;
   void check_reward(double reward) const;
   SolveSummary learn(NodeId node, std::span<const double> context, double reward);
-  SolveSummary change_edge(NodeId user_a, NodeId user_b, double change);
+  /// The nodes that an edge between two users joins; none where the policy does not see the edge.
+  [[nodiscard]] std::optional<std::pair<NodeId, NodeId>> nodes_joined(NodeId user_a, NodeId user_b) const;
+  SolveSummary add_edge(NodeId user_a, NodeId user_b, double weight);
+  SolveSummary remove_edge(NodeId user_a, NodeId user_b);
 
   Policy policy;
   BanditOptions options;
@@ -52,6 +63,8 @@ struct Bandit::State {
   NodeId cluster_count = 0;      // every label is below
   Evidence evidence;             // of the nodes
   std::vector<Component> components;
+  /// For gob.lin.macro: how many edges between users an edge between two nodes stands for.
+  std::unordered_map<std::uint64_t, std::size_t> edges_between;
   std::size_t rewards = 0;
   std::size_t unconverged_solves = 0;
   double log_determinant = 0.0;
@@ -64,13 +77,16 @@ struct Bandit::State {
   std::vector<Place> places;
 
  private:
+  SolveSummary change_edge(NodeId a, NodeId b, double change);
+  [[nodiscard]] std::vector<Engine::NodeEvidence> evidence_of(std::span<const NodeId> nodes) const;
   void put(std::size_t component);
   void remove_component(std::size_t component);
   void join(NodeId a, NodeId b);
   void split(NodeId a, NodeId b);
 };
 
-/// Throws std::invalid_argument with name, value and bound where an option is out of range.
+/// Throw std::invalid_argument with name, value and bound where an option, or the degree of a node, is out of range.
 void check_options(const BanditOptions& options);
+void check_degree(const BanditOptions& options, double degree, NodeId node);
 
 }  // namespace goblin

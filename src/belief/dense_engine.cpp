@@ -4,6 +4,7 @@
 #include "belief/edge_change.hpp"
 #include "belief/evaluate.hpp"
 #include "belief/graph_edit.hpp"
+#include "belief/unpacked.hpp"
 #include "binary.hpp"
 #include "graph/graph_binary.hpp"
 
@@ -33,17 +34,44 @@ Index waiting_room(Index rows) { return std::clamp<Index>(rows / 16, 1, 32); }
 DenseEngine::DenseEngine(const Graph& component, std::size_t dimension, const Prior& prior)
     : DenseEngine(dimension, prior) {
   graph_ = component;
-  const auto n = static_cast<Index>(component.node_count());
+  compute_prior();
+}
+
+/// A^{-1}, by Cholesky. O(n^3).
+void DenseEngine::compute_prior() {
+  const auto n = static_cast<Index>(node_count());
   MatrixXd precision = MatrixXd::Zero(n, n);
-  const auto diagonal = prior_diagonal(component, prior.ridge, prior.coupling);
+  const auto diagonal = prior_diagonal(graph_, prior_.ridge, prior_.coupling);
   for (Index i = 0; i < n; ++i) {
     precision(i, i) = diagonal[i];
-    const auto neighbours = component.neighbours(i);
+    const auto neighbours = graph_.neighbours(i);
     for (std::size_t k = 0; k < neighbours.size(); ++k) {
-      precision(i, neighbours[k]) = -prior.coupling * component.weights(i)[k];
+      precision(i, neighbours[k]) = -prior_.coupling * graph_.weights(i)[k];
     }
   }
   prior_inverse_ = precision.llt().solve(MatrixXd::Identity(n, n));
+}
+
+/// N^{-1} and w from the graph and the evidence, by Cholesky. O((n d)^3).
+void DenseEngine::compute_belief(std::span<const NodeEvidence> evidence) {
+  const auto d = static_cast<Index>(dimension_);
+  const auto n = static_cast<Index>(node_count());
+  MatrixXd precision = MatrixXd::Zero(n * d, n * d);
+  VectorXd rewards = VectorXd::Zero(n * d);
+  const auto diagonal = prior_diagonal(graph_, prior_.ridge, prior_.coupling);
+  for (Index i = 0; i < n; ++i) {
+    precision.block(i * d, i * d, d, d) = unpacked(evidence[i].contexts, dimension_);
+    precision.block(i * d, i * d, d, d).diagonal().array() += diagonal[i];
+    const auto neighbours = graph_.neighbours(i);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      precision.block(i * d, neighbours[k] * d, d, d).diagonal().setConstant(-prior_.coupling * graph_.weights(i)[k]);
+    }
+    for (std::size_t k = 0; k < evidence[i].rewards.size(); ++k) rewards[i * d + k] = evidence[i].rewards[k];
+  }
+  const Eigen::LLT<MatrixXd> factor(precision);
+  inverse_ = factor.solve(MatrixXd::Identity(n * d, n * d));
+  mean_ = factor.solve(rewards);
+  waiting_count_ = 0;
 }
 
 DenseEngine::DenseEngine(const DenseEngine& first, const DenseEngine& second)
@@ -56,6 +84,7 @@ DenseEngine::DenseEngine(const DenseEngine& first, const DenseEngine& second)
     return both;
   };
   prior_inverse_ = diagonal_blocks(first.prior_inverse_, second.prior_inverse_);
+  trust_ = first.trust_ * second.trust_;
   if (first.untouched() && second.untouched()) return;
   DenseEngine a(first);
   DenseEngine b(second);
@@ -183,31 +212,56 @@ Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> con
   return {.variance = q, .solve = {}};
 }
 
-Engine::EdgeChanged DenseEngine::change_edge(std::size_t a, std::size_t b, double change,
-                                             std::span<const double> /*contexts_a*/,
-                                             std::span<const double> /*contexts_b*/) {
-  const double k = prior_.coupling * change;
-  graph_ = with_edge_changed(graph_, static_cast<NodeId>(a), static_cast<NodeId>(b), change);
-  EdgeChanged result;
-
-  const VectorXd prior_column = prior_inverse_.col(a) - prior_inverse_.col(b);
-  const double prior_factor = 1.0 + k * (prior_column[a] - prior_column[b]);
-  prior_inverse_ -= (k / prior_factor) * prior_column * prior_column.transpose();
-  result.prior_log_determinant = std::log(prior_factor);
-  if (untouched()) {
-    result.log_determinant = static_cast<double>(dimension_) * result.prior_log_determinant;
-    return result;
-  }
-
-  apply_waiting();
+/// Y = N^{-1} E, the block columns of a and b subtracted; nothing waits.
+MatrixXd DenseEngine::edge_solutions(std::size_t a, std::size_t b) const {
   const auto d = static_cast<Index>(dimension_);
   MatrixXd solutions(inverse_.rows(), d);
   for (std::size_t j = 0; j < node_count(); ++j) solutions.middleRows(j * d, d) = block(j, a) - block(j, b);
-  const EdgeChange edge(k, solutions.middleRows(a * d, d) - solutions.middleRows(b * d, d));
-  const MatrixXd terms = edge.terms(solutions);
-  mean_ -= terms * edge.mean_change(mean_.segment(a * d, d) - mean_.segment(b * d, d));
-  inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -edge.sign());
-  result.log_determinant = edge.log_determinant();
+  return solutions;
+}
+
+Engine::EdgeChanged DenseEngine::change_edge(std::size_t a, std::size_t b, double change,
+                                             std::span<const NodeEvidence> evidence) {
+  // Of sixteen digits, a removal leaves those of the square of what is left of N in the edge's direction.
+  constexpr double least_trust = 1e-2;
+  const double k = prior_.coupling * change;
+  const auto d = static_cast<Index>(dimension_);
+  graph_ = with_edge_changed(graph_, static_cast<NodeId>(a), static_cast<NodeId>(b), change);
+  if (!untouched()) apply_waiting();
+
+  const VectorXd column = prior_inverse_.col(a) - prior_inverse_.col(b);
+  const double factor = 1.0 + k * (column[a] - column[b]);
+  MatrixXd solutions = untouched() ? MatrixXd() : edge_solutions(a, b);
+  const auto difference = [&](const MatrixXd& rows) -> MatrixXd {
+    return rows.middleRows(a * d, d) - rows.middleRows(b * d, d);
+  };
+  EdgeChanged result;
+  trust_ *= std::min(1.0, factor);
+  if (!untouched()) {
+    const EdgeChange edge(k, difference(solutions));
+    trust_ *= std::min(1.0, edge.smallest_pivot());
+    if (trust_ >= least_trust) {
+      const MatrixXd terms = edge.terms(solutions);
+      mean_ -= terms * edge.mean_change(mean_.segment(a * d, d) - mean_.segment(b * d, d));
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -edge.sign());
+      result.log_determinant = edge.log_determinant();
+    }
+  }
+  if (trust_ >= least_trust) {
+    prior_inverse_ -= (k / factor) * column * column.transpose();
+    result.prior_log_determinant = std::log(factor);
+  } else {
+    // Computed anew; the determinants by the way back, putting the weight in again, where nothing cancels.
+    compute_prior();
+    result.prior_log_determinant =
+        -std::log1p(-k * (prior_inverse_(a, a) + prior_inverse_(b, b) - 2.0 * prior_inverse_(a, b)));
+    if (!untouched()) {
+      compute_belief(evidence);
+      result.log_determinant = -EdgeChange(-k, difference(edge_solutions(a, b))).log_determinant();
+    }
+    trust_ = 1.0;
+  }
+  if (untouched()) result.log_determinant = static_cast<double>(dimension_) * result.prior_log_determinant;
   return result;
 }
 
@@ -216,6 +270,7 @@ std::unique_ptr<Engine> DenseEngine::extract(std::span<const NodeId> nodes) cons
   const auto n = static_cast<Index>(nodes.size());
   auto part = std::unique_ptr<DenseEngine>(new DenseEngine(dimension_, prior_));
   part->graph_ = graph_.induced(nodes);
+  part->trust_ = trust_;
   part->prior_inverse_.resize(n, n);
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < n; ++j) part->prior_inverse_(i, j) = prior_inverse_(nodes[i], nodes[j]);
@@ -239,6 +294,7 @@ void DenseEngine::save(BinaryWriter& out) const {
   };
   save_graph(out, graph_);
   out.array(values(prior_inverse_));
+  out.number(trust_);
   out.number(static_cast<std::uint8_t>(untouched() ? 0 : 1));
   if (untouched()) return;
   for (Index c = 0; c < inverse_.cols(); ++c)
@@ -258,6 +314,7 @@ DenseEngine::DenseEngine(BinaryReader& in, std::size_t dimension, const Prior& p
   in.expect(n > 0 && n <= in.left() / sizeof(double) / n, "the size of a dense component");
   prior_inverse_.resize(n, n);
   fill(prior_inverse_.data(), n * n, "the inverse of a prior");
+  trust_ = in.number<double>();
   if (in.number<std::uint8_t>() == 0) return;
   const std::size_t rows = n * dimension;
   in.expect(rows <= 2 * (in.left() / sizeof(double)) / rows, "the size of a dense belief");

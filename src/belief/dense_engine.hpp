@@ -27,8 +27,7 @@ class DenseEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<double> means,
                 std::span<double> variances) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
-  EdgeChanged change_edge(std::size_t a, std::size_t b, double change, std::span<const double> contexts_a,
-                          std::span<const double> contexts_b) override;
+  EdgeChanged change_edge(std::size_t a, std::size_t b, double change, std::span<const NodeEvidence> evidence) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes) const override;
   [[nodiscard]] const Graph& graph() const override { return graph_; }
   void save(BinaryWriter& out) const override;
@@ -40,6 +39,9 @@ class DenseEngine final : public Engine {
 
   [[nodiscard]] bool untouched() const { return inverse_.size() == 0; }
   void touch();
+  void compute_prior();
+  void compute_belief(std::span<const NodeEvidence> evidence);
+  [[nodiscard]] Eigen::MatrixXd edge_solutions(std::size_t a, std::size_t b) const;
   void apply_waiting();
   [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;
   [[nodiscard]] Eigen::MatrixXd block(std::size_t row, std::size_t column) const;
@@ -52,6 +54,7 @@ class DenseEngine final : public Engine {
   Eigen::VectorXd mean_;           // w; empty while untouched
   Eigen::MatrixXd waiting_;        // a column each
   Index waiting_count_ = 0;
+  double trust_ = 1.0;  // the product of the pivots of edges that lost weight since the belief was last computed anew
 };
 
 }  // namespace goblin

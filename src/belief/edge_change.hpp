@@ -20,6 +20,13 @@ class EdgeChange {
                 0.5 * k * (difference_of_solutions + difference_of_solutions.transpose())) {}
 
   [[nodiscard]] double sign() const { return sign_; }
+  /// How much of N is left in the direction of the edge, at most 1 where weight goes: below it lie the digits that
+  /// cancel.
+  [[nodiscard]] double smallest_pivot() const {
+    if (factor_.info() != Eigen::Success) return 0.0;
+    const double root = factor_.matrixLLT().diagonal().minCoeff();
+    return root * root;
+  }
   [[nodiscard]] double log_determinant() const { return 2.0 * factor_.matrixLLT().diagonal().array().log().sum(); }
 
   /// Z of Y, by rows: one d x d block or all of them.

@@ -5,7 +5,6 @@
 #include "binary.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <stdexcept>
 #include <utility>
 
@@ -65,7 +64,7 @@ std::unique_ptr<Engine> make_engine(EngineKind kind, const Graph& component, std
 }
 
 std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
-                                     std::span<const std::span<const double>> contexts, std::size_t dimension,
+                                     std::span<const Engine::NodeEvidence> evidence, std::size_t dimension,
                                      const Prior& prior, const EngineOptions& options) {
   const std::size_t nodes = first.node_count() + second.node_count();
   if (choose_engine(kind, nodes, dimension) == EngineKind::dense && first.kind() == EngineKind::dense &&
@@ -73,7 +72,7 @@ std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const
     return std::make_unique<DenseEngine>(static_cast<const DenseEngine&>(first),
                                          static_cast<const DenseEngine&>(second));
   }
-  return std::make_unique<SparseEngine>(first, second, contexts, dimension, prior, options);
+  return std::make_unique<SparseEngine>(first, second, evidence, dimension, prior, options);
 }
 
 void save_engine(BinaryWriter& out, const Engine& engine) {

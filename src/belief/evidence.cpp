@@ -2,10 +2,6 @@
 
 #include "binary.hpp"
 
-#include <stdexcept>
-
-#include <fmt/format.h>
-
 namespace goblin {
 
 void Evidence::add(std::size_t node, std::span<const double> context, double reward) {
@@ -17,23 +13,6 @@ void Evidence::add(std::size_t node, std::span<const double> context, double rew
   }
   for (std::size_t row = 0; row < dimension_; ++row) *out++ += reward * context[row];
   ++count;
-}
-
-void Evidence::merge(const Evidence& other) {
-  if (other.dimension_ != dimension_ || other.node_count() != node_count()) {
-    throw std::invalid_argument(fmt::format("evidence: {} nodes of dimension {} (must be {} of dimension {})",
-                                            other.node_count(), other.dimension_, node_count(), dimension_));
-  }
-  for (std::size_t node = 0; node < node_count(); ++node) {
-    const auto& from = other.nodes_[node].sums;
-    auto& to = nodes_[node].sums;
-    if (to.empty()) {
-      to = from;
-    } else {
-      for (std::size_t k = 0; k < from.size(); ++k) to[k] += from[k];
-    }
-    nodes_[node].count += other.nodes_[node].count;
-  }
 }
 
 std::size_t Evidence::bytes() const {

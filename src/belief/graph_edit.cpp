@@ -5,15 +5,12 @@
 namespace goblin {
 
 Graph with_edge_changed(const Graph& graph, NodeId a, NodeId b, double change) {
-  // What is left of a sum of weights after all of them were taken away again is rounding, not an edge.
-  constexpr double rounding = 1e-14;
-  const double before = graph.weight(a, b);
-  const double weight = before + change;
+  const double weight = graph.weight(a, b) + change;
   auto edges = graph.edges();
   const NodeId low = std::min(a, b);
   const NodeId high = std::max(a, b);
   std::erase_if(edges, [low, high](const Edge& edge) { return edge.a == low && edge.b == high; });
-  if (weight > rounding * before) edges.push_back({low, high, weight});
+  if (weight > 0.0) edges.push_back({low, high, weight});
   return {graph.node_count(), edges};
 }
 

@@ -5,6 +5,7 @@
 #include "belief/evaluate.hpp"
 #include "belief/graph_edit.hpp"
 #include "belief/prior_solver.hpp"
+#include "belief/unpacked.hpp"
 #include "binary.hpp"
 #include "graph/graph_binary.hpp"
 
@@ -20,18 +21,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-/// The symmetric matrix whose packed lower triangle Evidence::contexts gives; zero if that is empty.
-MatrixXd unpacked(std::span<const double> packed, std::size_t dimension) {
-  const auto d = static_cast<Index>(dimension);
-  MatrixXd matrix = MatrixXd::Zero(d, d);
-  if (packed.empty()) return matrix;
-  const double* from = packed.data();
-  for (Index c = 0; c < d; ++c) {
-    for (Index r = c; r < d; ++r) matrix(r, c) = matrix(c, r) = *from++;
-  }
-  return matrix;
-}
 
 /// The graph of a component, whose means and covariances are known to follow: nothing large is allocated for nothing.
 Graph load_component(BinaryReader& in, std::size_t dimension) {
@@ -80,12 +69,12 @@ SparseEngine::SparseEngine(const Graph& component, std::size_t dimension, const 
   }
 }
 
-SparseEngine::SparseEngine(const Engine& first, const Engine& second, std::span<const std::span<const double>> contexts,
+SparseEngine::SparseEngine(const Engine& first, const Engine& second, std::span<const NodeEvidence> evidence,
                            std::size_t dimension, const Prior& prior, const EngineOptions& options)
     : SparseEngine(side_by_side(first.graph(), second.graph()), dimension, prior, options, 0) {
   for (std::size_t j = 0; j < first.node_count(); ++j) copy_belief(j, first, j);
   for (std::size_t j = 0; j < second.node_count(); ++j) copy_belief(first.node_count() + j, second, j);
-  for (std::size_t j = 0; j < node_count(); ++j) rebuild_inverse(j, contexts[j]);
+  for (std::size_t j = 0; j < node_count(); ++j) rebuild_inverse(j, evidence[j].contexts);
 }
 
 void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t from_node) {
@@ -146,15 +135,21 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts, 
 }
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
-  start_from_zero();
-  std::copy(context.begin(), context.end(), residual_.begin() + node * stride());
-  Learned result;
-  // An error e of u moves a variance x^T C x by up to |x|^2 |e|: the longer the context, the more exact u has to be.
+  // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a variance x^T C x
+  // by up to |x|^2 |e|: the longer the context, the more exact u has to be.
   constexpr double tightest = 1e-14;
+  double largest = 0.0;
   double squared_length = 0.0;
-  for (const double value : context) squared_length += value * value;
-  result.solve = solve(std::max(tightest, options_.tolerance / std::max(1.0, squared_length / prior_.ridge)));
-  result.solve.converged = result.solve.residual <= options_.tolerance;
+  for (const double value : context) {
+    largest = std::max(largest, std::abs(value));
+    squared_length += value * value;
+  }
+  start_from_zero();
+  for (std::size_t k = 0; k < dimension_; ++k) residual_[node * stride() + k] = context[k] / largest;
+  Learned result;
+  const double wanted = 0.1 * options_.tolerance / std::max(1.0, squared_length / prior_.ridge);
+  result.solve = solve(std::max(tightest, wanted));
+  for (double& value : solution_) value *= largest;
 
   const auto inner = [&](const std::vector<double>& vector) {
     double total = 0.0;
@@ -370,48 +365,67 @@ SolveSummary SparseEngine::solve_packs(double tolerance) {
     }
   }
   summary.residual = std::sqrt(squared_residual / start);
-  summary.converged = squared_residual <= goal;
+  summary.converged = summary.residual <= options_.tolerance;
   return summary;
 }
 
+/// An edge that gains weight changes the belief by solutions with the old graph, one that loses weight by solutions
+/// with the new graph, as N_old^{-1} = N_new^{-1} - |k| Y F^{-1} Y^T read backwards: either way F >= I, and nothing
+/// cancels. The means are solved for anew where weight goes, since w_a - w_b then has lost digits. O(d) solves, and
+/// another n d^2 numbers while it runs.
 Engine::EdgeChanged SparseEngine::change_edge(std::size_t a, std::size_t b, double change,
-                                              std::span<const double> contexts_a, std::span<const double> contexts_b) {
+                                              std::span<const NodeEvidence> evidence) {
   constexpr double tight = 1e-13;
-  const double k = prior_.coupling * change;
+  const bool gains = change > 0.0;
+  const double k = prior_.coupling * std::abs(change);
+  const double tolerance = std::min(options_.tolerance, tight);
   const auto d = static_cast<Index>(dimension_);
-  EdgeChanged result;
-  result.prior_log_determinant = std::log1p(k * prior_resistance(graph_, prior_, a, b));
+  const auto rewire = [&] {
+    graph_ = with_edge_changed(graph_, static_cast<NodeId>(a), static_cast<NodeId>(b), change);
+    for (const std::size_t node : {a, b}) {
+      inverses_[node].diagonal = prior_.ridge + prior_.coupling * graph_.degree(node);
+      rebuild_inverse(node, evidence[node].contexts);
+    }
+  };
+  if (!gains) rewire();
 
+  EdgeChanged result;
+  const double sign = gains ? 1.0 : -1.0;
+  result.prior_log_determinant = sign * std::log1p(k * prior_resistance(graph_, prior_, a, b));
   // Y, a column at a time; row j * d + r of it is entry r of node j.
   MatrixXd solutions(static_cast<Index>(node_count()) * d, d);
   for (Index c = 0; c < d; ++c) {
     start_from_zero();
     residual_[a * stride() + c] = 1.0;
     residual_[b * stride() + c] = -1.0;
-    result.solve.add(solve(std::min(options_.tolerance, tight)));
+    result.solve.add(solve(tolerance));
     for (std::size_t j = 0; j < node_count(); ++j) {
       for (Index r = 0; r < d; ++r) solutions(static_cast<Index>(j) * d + r, c) = solution_[j * stride() + r];
     }
   }
   const EdgeChange edge(k, solutions.middleRows(a * d, d) - solutions.middleRows(b * d, d));
-  result.log_determinant = edge.log_determinant();
+  result.log_determinant = sign * edge.log_determinant();
   VectorXd difference(d);
   for (Index r = 0; r < d; ++r) difference[r] = means_[a * stride() + r] - means_[b * stride() + r];
   const VectorXd mean_change = edge.mean_change(difference);
   for (std::size_t j = 0; j < node_count(); ++j) {
     const MatrixXd terms = edge.terms(solutions.middleRows(static_cast<Index>(j) * d, d));
     const VectorXd shift = terms * mean_change;
-    const MatrixXd outer = edge.sign() * (terms * terms.transpose());
+    const MatrixXd outer = sign * (terms * terms.transpose());
     for (Index c = 0; c < d; ++c) {
-      means_[j * stride() + c] -= shift[c];
+      if (gains) means_[j * stride() + c] -= shift[c];
       for (Index r = c; r < d; ++r) covariance_column(j, c)[r] -= outer(r, c);
     }
   }
-
-  graph_ = with_edge_changed(graph_, static_cast<NodeId>(a), static_cast<NodeId>(b), change);
-  for (const std::size_t node : {a, b}) {
-    inverses_[node].diagonal = prior_.ridge + prior_.coupling * graph_.degree(node);
-    rebuild_inverse(node, node == a ? contexts_a : contexts_b);
+  if (gains) {
+    rewire();
+  } else {
+    start_from_zero();
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      std::copy(evidence[j].rewards.begin(), evidence[j].rewards.end(), residual_.begin() + j * stride());
+    }
+    result.solve.add(solve(tolerance));
+    means_ = solution_;
   }
   return result;
 }
@@ -421,7 +435,9 @@ void SparseEngine::save(BinaryWriter& out) const {
   out.array(means_);
   out.array(covariances_);
   out.size(waiting_count_);
-  out.array(waiting_);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));
+  }
   for (const NodeInverse& inverse : inverses_) {
     out.number(static_cast<std::uint8_t>(inverse.whole ? 1 : 0));
     out.array(inverse.terms);
@@ -433,7 +449,10 @@ SparseEngine::SparseEngine(BinaryReader& in, std::size_t dimension, const Prior&
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
   waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
-  waiting_ = in.array<double>(waiting_.size(), "the waiting updates");
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");
+    std::copy(terms.begin(), terms.end(), waiting(j));
+  }
   for (NodeInverse& inverse : inverses_) {
     inverse.whole = in.number<std::uint8_t>() != 0;
     inverse.terms = in.array<double>();

@@ -20,8 +20,8 @@ class SparseEngine final : public Engine {
  public:
   SparseEngine(const Graph& component, std::size_t dimension, const Prior& prior, const EngineOptions& options);
   /// Two components side by side, of any kind.
-  SparseEngine(const Engine& first, const Engine& second, std::span<const std::span<const double>> contexts,
-               std::size_t dimension, const Prior& prior, const EngineOptions& options);
+  SparseEngine(const Engine& first, const Engine& second, std::span<const NodeEvidence> evidence, std::size_t dimension,
+               const Prior& prior, const EngineOptions& options);
   SparseEngine(BinaryReader& in, std::size_t dimension, const Prior& prior, const EngineOptions& options);
 
   [[nodiscard]] EngineKind kind() const override { return EngineKind::sparse; }
@@ -34,8 +34,7 @@ class SparseEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<double> means,
                 std::span<double> variances) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
-  EdgeChanged change_edge(std::size_t a, std::size_t b, double change, std::span<const double> contexts_a,
-                          std::span<const double> contexts_b) override;
+  EdgeChanged change_edge(std::size_t a, std::size_t b, double change, std::span<const NodeEvidence> evidence) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes) const override;
   [[nodiscard]] const Graph& graph() const override { return graph_; }
   void save(BinaryWriter& out) const override;
@@ -51,7 +50,6 @@ class SparseEngine final : public Engine {
   SparseEngine(const Graph& component, std::size_t dimension, const Prior& prior, const EngineOptions& options, int);
 
   [[nodiscard]] std::size_t stride() const { return pack_count_ * pack_size; }
-  [[nodiscard]] std::size_t covariance_size() const { return covariance_size_; }
   [[nodiscard]] const double* covariance_column(std::size_t node, std::size_t c) const {
     return covariances_.data() + node * covariance_size_ + column_begins_[c];
   }

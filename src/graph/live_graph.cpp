@@ -14,14 +14,14 @@ NodeId LiveGraph::add_node(std::string_view name) {
 }
 
 double LiveGraph::weight(NodeId a, NodeId b) const {
-  if (const auto found = changed_.find(key(a, b)); found != changed_.end()) return found->second;
+  if (const auto found = changed_.find(edge_key(a, b)); found != changed_.end()) return found->second;
   return a < base_.node_count() && b < base_.node_count() ? base_.weight(a, b) : 0.0;
 }
 
 Graph LiveGraph::snapshot() const {
   if (changed_.empty() && node_count_ == base_.node_count()) return base_;
   auto edges = base_.edges();
-  std::erase_if(edges, [this](const Edge& edge) { return changed_.contains(key(edge.a, edge.b)); });
+  std::erase_if(edges, [this](const Edge& edge) { return changed_.contains(edge_key(edge.a, edge.b)); });
   for (const auto& [ends, weight] : changed_) {
     if (weight > 0.0) edges.push_back({static_cast<NodeId>(ends >> 32), static_cast<NodeId>(ends), weight});
   }

@@ -9,6 +9,11 @@
 
 namespace goblin {
 
+/// One number for the edge between two nodes, whichever comes first.
+inline std::uint64_t edge_key(NodeId a, NodeId b) {
+  return a < b ? (static_cast<std::uint64_t>(a) << 32) | b : (static_cast<std::uint64_t>(b) << 32) | a;
+}
+
 /// A graph that grows and changes: an immutable one and what is different from it. An edit is O(1), a question
 /// O(log(neighbours)); snapshot() gives the graph as it is now.
 class LiveGraph {
@@ -24,16 +29,12 @@ class LiveGraph {
 
   [[nodiscard]] double weight(NodeId a, NodeId b) const;
   /// 0 removes the edge.
-  void set_weight(NodeId a, NodeId b, double weight) { changed_[key(a, b)] = weight; }
+  void set_weight(NodeId a, NodeId b, double weight) { changed_[edge_key(a, b)] = weight; }
 
   [[nodiscard]] Graph snapshot() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  static std::uint64_t key(NodeId a, NodeId b) {
-    return a < b ? (static_cast<std::uint64_t>(a) << 32) | b : (static_cast<std::uint64_t>(b) << 32) | a;
-  }
-
   Graph base_;
   std::size_t node_count_;
   Names added_names_;

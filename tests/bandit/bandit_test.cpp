@@ -67,8 +67,8 @@ TEST(Bandit, refuses_bad_options) {
   EXPECT_EQ(refusal({}), "dimension: 0 (must be between 1 and 1000000)");
   EXPECT_EQ(refusal({.dimension = 1, .alpha = -0.5}), "alpha: -0.5 (must be finite and at least 0)");
   EXPECT_EQ(refusal({.dimension = 1, .alpha = std::nan("")}), "alpha: nan (must be finite and at least 0)");
-  EXPECT_EQ(refusal({.dimension = 1, .ridge = 0.0}), "ridge: 0 (must be finite and positive)");
-  EXPECT_EQ(refusal({.dimension = 1, .coupling = -1.0}), "coupling: -1 (must be finite and at least 0)");
+  EXPECT_EQ(refusal({.dimension = 1, .ridge = 0.0}), "ridge: 0 (must be between 1e-100 and 1e100)");
+  EXPECT_EQ(refusal({.dimension = 1, .coupling = -1.0}), "coupling: -1 (must be between 0 and 1e100)");
   EXPECT_EQ(refusal({.dimension = 1, .engine = {.tolerance = 0.0}}),
             "engine.tolerance: 0 (must be above 0 and below 1)");
   EXPECT_THAT(refusal({.dimension = 1, .printed_bound = PrintedBound{.delta = 2.0}}),
@@ -148,6 +148,49 @@ TEST(Bandit, says_when_a_solve_does_not_reach_the_tolerance) {
   EXPECT_GT(reached.iterations, 2);
 }
 
+TEST(Bandit, refuses_what_would_leave_no_digits) {
+  const auto bandit_on = [](double weight) {
+    return Bandit::gob_lin(Graph(3, std::vector<Edge>{{0, 1, weight}, {0, 2, weight}}), {.dimension = 1});
+  };
+  EXPECT_NO_THROW((void)bandit_on(1e9));
+  EXPECT_THROW((void)bandit_on(1e10), std::invalid_argument);
+  EXPECT_THROW((void)bandit_on(1e308), std::invalid_argument);
+  auto bandit = bandit_on(1.0);
+  EXPECT_THROW(bandit.add_edge(1, 2, 1e11), std::invalid_argument);
+  EXPECT_EQ(bandit.graph().edge_count(), 2);
+  EXPECT_NO_THROW(bandit.update(0, std::vector<double>{1e5}, 1.0));
+  EXPECT_THROW(bandit.update(0, std::vector<double>{1.1e5}, 1.0), std::invalid_argument);
+  EXPECT_THROW((void)bandit.select(0, {std::vector<double>{1e200}, 1}), std::invalid_argument);
+}
+
+TEST(Bandit, tiny_contexts_do_no_harm) {
+  const std::vector<double> tiny{1e-160, 3e-161};
+  const std::vector<double> x{0.5, 1.0};
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse}) {
+    auto bandit = Bandit::gob_lin(generate::cliques(1, 5), {.dimension = 2, .engine = {.kind = kind}});
+    EXPECT_TRUE(bandit.update(0, tiny, 1.0).converged);
+    bandit.update(1, x, 1.0);
+    EXPECT_TRUE(std::isfinite(bandit.mean(0)[0]));
+    EXPECT_GT(bandit.mean(0)[1], 0.0);
+    EXPECT_TRUE(std::isfinite(bandit.log_determinant()));
+  }
+}
+
+// Without rewards ln|M| is 0, up to rounding once the graph was edited; a zero context then has a width of 0.
+TEST(Bandit, the_printed_bound_survives_rounding) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto bandit = Bandit::gob_lin(Graph(8), {.dimension = 2,
+                                             .printed_bound = PrintedBound{.noise = 1.0, .delta = 1.0, .norm = 1.0},
+                                             .engine = {.kind = EngineKind::sparse}});
+    const Graph graph = generate::random({.nodes = 8, .edges = 12, .highest_weight = 2.0, .seed = seed});
+    for (const Edge& edge : graph.edges()) bandit.add_edge(edge.a, edge.b, edge.weight);
+    const std::vector<double> arms{0.0, 0.0, 1.0, 0.0};
+    const Decision decision = bandit.select(0, {arms, 2});
+    EXPECT_EQ(decision.scores[0], 0.0);
+    EXPECT_EQ(decision.arm, 1);
+  }
+}
+
 TEST(Capacity, an_estimate_comes_before_allocation) {
   const Graph graph = generate::random({.nodes = 100'000, .edges = 300'000});
   const BanditOptions dense{.dimension = 25, .engine = {.kind = EngineKind::dense, .memory_limit = 1'000'000'000'000}};
@@ -170,6 +213,14 @@ TEST(Capacity, an_estimate_comes_before_allocation) {
     EXPECT_THAT(error.what(), HasSubstr("what would fit: linucb-sin ("));
   }
   EXPECT_THROW((void)Bandit::linucb_sin(graph, {.dimension = 1'000'000}), CapacityError);
+  const std::vector<NodeId> together(300, 0);
+  try {
+    (void)Bandit::gob_lin_block(generate::cliques(1, 300), together,
+                                {.dimension = 25, .engine = {.kind = EngineKind::dense, .memory_limit = 60'000'000}});
+    FAIL() << "a block of 7,500 rows fitted into 60 MB";
+  } catch (const CapacityError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("what would fit: the engine sparse ("));
+  }
 }
 
 TEST(Capacity, the_estimate_is_an_upper_bound_that_is_not_far_off) {

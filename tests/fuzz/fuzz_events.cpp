@@ -12,18 +12,21 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
-  std::ostringstream out;
   goblin::Names names;
   for (const char* name : {"a", "b", "c"}) names.insert(name);
-  auto bandit = goblin::Bandit::gob_lin(goblin::Graph(names, std::vector<goblin::Edge>{{0, 1}}), {.dimension = 2});
-  try {
-    goblin::app::replay(bandit, in, out, false);
-  } catch (const goblin::DataError&) {
-  }
-  const std::vector<double> contexts{1.0, 0.0, 0.0, 1.0};
-  for (const double score : bandit.select("a", {contexts, 2}).scores) {
-    if (!std::isfinite(score)) std::abort();
+  const goblin::Graph graph(names, std::vector<goblin::Edge>{{0, 1}});
+  for (const auto kind : {goblin::EngineKind::dense, goblin::EngineKind::sparse}) {
+    std::istringstream in(std::string(reinterpret_cast<const char*>(data), size));
+    std::ostringstream out;
+    auto bandit = goblin::Bandit::gob_lin(graph, {.dimension = 2, .engine = {.kind = kind}});
+    try {
+      goblin::app::replay(bandit, in, out, false);
+    } catch (const goblin::DataError&) {
+    }
+    const std::vector<double> contexts{1.0, 0.0, 0.0, 1.0};
+    for (const double score : bandit.select("a", {contexts, 2}).scores) {
+      if (!std::isfinite(score)) std::abort();
+    }
   }
   return 0;
 }

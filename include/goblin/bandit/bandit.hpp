@@ -89,7 +89,8 @@ struct Ranked {
   double score = 0.0;
 };
 
-/// One reward to learn from. The context is looked at during the call only.
+/// One reward to learn from. The user's name and the context must live as long as the observation: it only looks at
+/// them.
 struct Observation {
   UserRef user;
   std::span<const double> context;
@@ -142,7 +143,8 @@ struct BanditSummary {
 ///     }
 ///
 /// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was. Rewards
-/// outside [-1, 1] are allowed: the algorithm does not need that bound, only Theorem 1 does.
+/// outside [-1, 1] are allowed: the algorithm does not need that bound, only Theorem 1 does. The belief keeps sixteen
+/// digits less those of |x|^2 / ridge and of coupling * degree / ridge, so both may be at most 1e10.
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {
@@ -192,7 +194,8 @@ class Bandit {
   /// The index of a user; throws std::invalid_argument if there is none.
   [[nodiscard]] NodeId user(UserRef user) const;
   [[nodiscard]] bool has_user(UserRef user) const;
-  /// The node that decides for a user.
+  /// The user's cluster, where the policy has clusters, and the node that decides for the user.
+  [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
   [[nodiscard]] NodeId node(UserRef user) const;
   /// The users' graph as it is now, and the policy's graph over the nodes.
   [[nodiscard]] Graph graph() const;

@@ -25,7 +25,7 @@ class ConfidenceRule {
 
  private:
   double factor_;  // alpha sqrt(ln(t + 1))
-  const std::optional<PrintedBound>& printed_;
+  std::optional<PrintedBound> printed_;
   double log_determinant_;
 };
 

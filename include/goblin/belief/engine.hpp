@@ -21,11 +21,13 @@ enum class EngineKind { automatic, dense, sparse };
 struct EngineOptions {
   /// automatic picks dense for small components and sparse for the others.
   EngineKind kind = EngineKind::automatic;
-  /// sparse: a solve stops when |residual| <= tolerance * |right-hand side|.
+  /// sparse: a solve converged when |residual| <= tolerance * |right-hand side|. It goes on to a tenth of that, and
+  /// less where contexts are longer than sqrt(ridge), so that scores stay good over thousands of rewards.
   double tolerance = 1e-8;
   /// sparse: a solve gives up after so many iterations, and says so.
   std::size_t max_iterations = 1000;
-  /// The bytes a bandit may take at most; 0: what the machine has free.
+  /// The bytes a bandit may take, asked when it is made and when an edge joins two components; 0: what the machine has
+  /// free. Not kept in a model file.
   std::size_t memory_limit = 0;
 };
 
@@ -69,6 +71,11 @@ class Engine {
     double prior_log_determinant = 0.0;  // of A: its change
     SolveSummary solve;
   };
+  /// What was observed at one node: Evidence::contexts and Evidence::rewards.
+  struct NodeEvidence {
+    std::span<const double> contexts;
+    std::span<const double> rewards;
+  };
 
   virtual ~Engine() = default;
 
@@ -89,10 +96,11 @@ class Engine {
 
   virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
 
-  /// Adds `change` (positive or negative) to the weight of the edge between two nodes. The evidence of both, as it
-  /// is, is needed by engines that keep more than the belief.
-  virtual EdgeChanged change_edge(std::size_t a, std::size_t b, double change, std::span<const double> contexts_a,
-                                  std::span<const double> contexts_b) = 0;
+  /// Adds `change` (positive or negative) to the weight of the edge between two nodes; an edge without weight is gone.
+  /// The evidence, one entry a node, is what the belief is computed from anew where the formula above would cancel: the
+  /// weight that goes is large beside what is left.
+  virtual EdgeChanged change_edge(std::size_t a, std::size_t b, double change,
+                                  std::span<const NodeEvidence> evidence) = 0;
 
   /// The nodes that can be reached from a node, ascending.
   [[nodiscard]] std::vector<NodeId> reachable(std::size_t node) const;
@@ -114,10 +122,10 @@ class Engine {
 [[nodiscard]] std::unique_ptr<Engine> make_engine(EngineKind kind, const Graph& component, std::size_t dimension,
                                                   const Prior& prior, const EngineOptions& options);
 
-/// The engine for two components beside each other: the nodes of the first, then those of the second, with their S as
-/// in Evidence::contexts. dense only joins dense.
+/// The engine for two components beside each other: the nodes of the first, then those of the second, and their
+/// evidence. dense only joins dense.
 [[nodiscard]] std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
-                                                   std::span<const std::span<const double>> contexts,
+                                                   std::span<const Engine::NodeEvidence> evidence,
                                                    std::size_t dimension, const Prior& prior,
                                                    const EngineOptions& options);
 

@@ -11,7 +11,7 @@ class BinaryWriter;
 
 /// What was observed, node by node: S_i = sum of x x^T and c_i = sum of reward * x over the rewards seen at node i.
 ///
-/// A sum, so the order of arrival does not matter and two of them merge by addition. Everything a bandit believes
+/// A sum, so the order of arrival does not matter. Everything a bandit believes
 /// follows from the evidence and the graph. A node takes memory from its first observation on: d (d + 3) / 2 doubles.
 class Evidence {
  public:
@@ -24,9 +24,6 @@ class Evidence {
 
   /// O(d^2).
   void add(std::size_t node, std::span<const double> context, double reward);
-
-  /// Adds what another evidence over the same nodes holds.
-  void merge(const Evidence& other);
 
   /// The number of observations at a node.
   [[nodiscard]] std::size_t count(std::size_t node) const { return nodes_[node].count; }
