@@ -4,4 +4,8 @@
 
 /// The subcommands of goblin, one file each. add_NAME adds the subcommand and its options to the application and sets
 /// what runs when it is chosen; errors leave as exceptions, which main turns into messages and exit codes.
-namespace goblin::app {}  // namespace goblin::app
+namespace goblin::app {
+
+void add_cluster(CLI::App& app);
+
+}  // namespace goblin::app

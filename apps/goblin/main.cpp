@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   app.name("goblin");
   app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
   app.require_subcommand(0, 1);
+  goblin::app::add_cluster(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

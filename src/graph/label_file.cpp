@@ -41,4 +41,8 @@ std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, 
   return {Graph(std::move(users), graph.edges()), std::move(labels)};
 }
 
+void write_labels(std::ostream& out, const Graph& graph, std::span<const NodeId> labels) {
+  for (NodeId node = 0; node < labels.size(); ++node) out << graph.names()[node] << '\t' << labels[node] << '\n';
+}
+
 }  // namespace goblin

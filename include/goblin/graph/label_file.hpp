@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <istream>
+#include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,5 +23,8 @@ struct Labels {
 /// with two different clusters, or a user of the graph who has none.
 [[nodiscard]] std::pair<Graph, Labels> read_label_file(const std::filesystem::path& path, const Graph& graph);
 [[nodiscard]] std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, const Graph& graph);
+
+/// Writes what read_labels reads: for every node of a graph with names, `user <tab> cluster`, clusters as numbers.
+void write_labels(std::ostream& out, const Graph& graph, std::span<const NodeId> labels);
 
 }  // namespace goblin
