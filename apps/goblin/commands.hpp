@@ -7,5 +7,6 @@
 namespace goblin::app {
 
 void add_cluster(CLI::App& app);
+void add_simulate(CLI::App& app);
 
 }  // namespace goblin::app

@@ -27,8 +27,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
   app.require_subcommand(0, 1);
   goblin::app::add_cluster(app);
+  goblin::app::add_simulate(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {  // a command's own exit code
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : wrong_usage;
   } catch (const goblin::DataError& error) {
