@@ -60,14 +60,14 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users, clusters);
-  const Graph nodes = node_graph(policy, users, clusters);
+  const Graph nodes = goblin::node_graph(policy, users, clusters);
   return bandit_bytes(users, nodes, nodes.components(), options.engine.kind, options.dimension);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users, clusters);
-  const Graph nodes = node_graph(policy, users, clusters);
+  const Graph nodes = goblin::node_graph(policy, users, clusters);
   const Components components = nodes.components();
   check_fits(bandit_bytes(users, nodes, components, options.engine.kind, options.dimension), policy, users, options);
 
@@ -251,6 +251,7 @@ Policy Bandit::policy() const { return state_->policy; }
 const BanditOptions& Bandit::options() const { return state_->options; }
 std::size_t Bandit::user_count() const { return state_->users.node_count(); }
 NodeId Bandit::user(UserRef user) const { return state_->find_user(user); }
+NodeId Bandit::node(UserRef user) const { return state_->node_of(state_->find_user(user)); }
 Graph Bandit::graph() const { return state_->users.snapshot(); }
 const Evidence& Bandit::evidence() const { return state_->evidence; }
 std::size_t Bandit::rewards() const { return state_->rewards; }
@@ -261,15 +262,25 @@ bool Bandit::has_user(UserRef user) const {
   return std::get<std::size_t>(user.value()) < user_count();
 }
 
+Graph Bandit::node_graph() const {
+  std::vector<Edge> edges;
+  for (const Component& component : state_->components) {
+    for (const Edge& edge : component.engine->graph().edges()) {
+      edges.push_back({component.nodes[edge.a], component.nodes[edge.b], edge.weight});
+    }
+  }
+  return {state_->evidence.node_count(), edges};
+}
+
 std::vector<double> Bandit::mean(UserRef user) const {
-  const NodeId node = state_->node_of(state_->find_user(user));
+  const NodeId node = this->node(user);
   std::vector<double> result(state_->options.dimension);
   state_->component_of(node).engine->mean(state_->index_of(node), result);
   return result;
 }
 
 std::vector<double> Bandit::covariance(UserRef user) const {
-  const NodeId node = state_->node_of(state_->find_user(user));
+  const NodeId node = this->node(user);
   std::vector<double> result(state_->options.dimension * state_->options.dimension);
   state_->component_of(node).engine->covariance(state_->index_of(node), result);
   return result;
@@ -302,11 +313,8 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
   }
   double total = 0.0;
   for (const auto& vector : node_vectors) total += state.options.ridge * squared_distance(vector, zero);
-  for (const Component& component : state.components) {
-    for (const Edge& edge : component.engine->graph().edges()) {
-      total += state.options.coupling * edge.weight *
-               squared_distance(node_vectors[component.nodes[edge.a]], node_vectors[component.nodes[edge.b]]);
-    }
+  for (const Edge& edge : node_graph().edges()) {
+    total += state.options.coupling * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
   }
   return total;
 }

@@ -7,8 +7,8 @@ namespace goblin {
 
 /// Four and eight doubles that one operation works on, wherever they lie in an array of doubles. Compilers turn them
 /// into what the machine has: one instruction, or several.
-using Pack = double __attribute__((vector_size(32), aligned(8), may_alias));
-using Lanes = double __attribute__((vector_size(64), aligned(8), may_alias));
+using Pack __attribute__((vector_size(32), aligned(8), may_alias)) = double;
+using Lanes __attribute__((vector_size(64), aligned(8), may_alias)) = double;
 inline constexpr std::size_t pack_size = 4;
 inline constexpr std::size_t lane_count = 8;
 

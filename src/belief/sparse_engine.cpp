@@ -33,6 +33,16 @@ MatrixXd unpacked(std::span<const double> packed, std::size_t dimension) {
   return matrix;
 }
 
+/// The graph of a component, whose means and covariances are known to follow: nothing large is allocated for nothing.
+Graph load_component(BinaryReader& in, std::size_t dimension) {
+  Graph graph = load_graph(in);
+  const double numbers = static_cast<double>(graph.node_count()) * static_cast<double>(dimension) *
+                         static_cast<double>(dimension + 1) / 2.0;
+  in.expect(graph.node_count() > 0 && numbers <= static_cast<double>(in.left()) / sizeof(double),
+            "the size of a sparse component");
+  return graph;
+}
+
 }  // namespace
 
 /// Everything but the belief itself.
@@ -286,7 +296,9 @@ SolveSummary SparseEngine::solve_packs(double tolerance) {
   const std::size_t count = Packs > 0 ? Packs : pack_count_;
   const std::size_t width = count * pack_size;
   const std::size_t n = node_count();
-  const auto at = [width](std::vector<double>& vector, std::size_t j) { return packs(vector.data() + j * width); };
+  const auto at = [this](std::vector<double>& vector, std::size_t j) {
+    return packs(vector.data() + j * (Packs > 0 ? Packs : pack_count_) * pack_size);
+  };
   // Registers for a row of packs, or as many at a time as there are.
   constexpr std::size_t chunk = Packs > 0 ? Packs : 8;
 
@@ -417,8 +429,7 @@ void SparseEngine::save(BinaryWriter& out) const {
 }
 
 SparseEngine::SparseEngine(BinaryReader& in, std::size_t dimension, const Prior& prior, const EngineOptions& options)
-    : SparseEngine(load_graph(in), dimension, prior, options, 0) {
-  in.expect(node_count() > 0, "a component without nodes");
+    : SparseEngine(load_component(in, dimension), dimension, prior, options, 0) {
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
   waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");

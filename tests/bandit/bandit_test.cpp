@@ -2,7 +2,6 @@
 
 #include "goblin/bandit/bandit.hpp"
 
-#include "allocation_count.hpp"
 #include "bandit/scenario.hpp"
 #include "goblin/error.hpp"
 
@@ -194,20 +193,6 @@ TEST(Capacity, joining_components_is_checked_and_refused_whole) {
   EXPECT_THROW(bandit.add_edge(0, 79), CapacityError);
   EXPECT_EQ(bandit.summary().components.size(), 2);
   EXPECT_EQ(bandit.graph().weight(0, 79), 0.0);
-}
-
-TEST(Bandit, select_allocates_nothing_once_warm) {
-  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse}) {
-    const Scenario scenario{.name = "warm", .graph = generate::cliques(1, 20), .dimension = 25, .arms = 25};
-    auto bandit = Bandit::gob_lin(scenario.graph, {.dimension = 25, .engine = {.kind = kind}});
-    const auto round = scenario.round(0);
-    Decision decision;
-    for (int k = 0; k < 12; ++k) bandit.update(round.user, round.context(0), 1.0);
-    bandit.select(round.user, {round.contexts, 25}, {}, decision);
-    const std::size_t before = allocation_count();
-    for (NodeId user = 0; user < 20; ++user) bandit.select(user, {round.contexts, 25}, {}, decision);
-    EXPECT_EQ(allocation_count(), before) << name_of(kind);
-  }
 }
 
 }  // namespace

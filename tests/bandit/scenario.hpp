@@ -37,8 +37,8 @@ struct Scenario {
     std::vector<double> rewards;
 
     [[nodiscard]] std::span<const double> context(std::size_t arm) const {
-      const std::size_t dimension = contexts.size() / rewards.size();
-      return std::span(contexts).subspan(arm * dimension, dimension);
+      const std::size_t size = contexts.size() / rewards.size();
+      return std::span(contexts).subspan(arm * size, size);
     }
   };
 

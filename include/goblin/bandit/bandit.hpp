@@ -192,8 +192,11 @@ class Bandit {
   /// The index of a user; throws std::invalid_argument if there is none.
   [[nodiscard]] NodeId user(UserRef user) const;
   [[nodiscard]] bool has_user(UserRef user) const;
-  /// The users' graph as it is now.
+  /// The node that decides for a user.
+  [[nodiscard]] NodeId node(UserRef user) const;
+  /// The users' graph as it is now, and the policy's graph over the nodes.
   [[nodiscard]] Graph graph() const;
+  [[nodiscard]] Graph node_graph() const;
   [[nodiscard]] const Evidence& evidence() const;
   /// The number of rewards learned.
   [[nodiscard]] std::size_t rewards() const;

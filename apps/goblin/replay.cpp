@@ -1,0 +1,257 @@
+#include "replay.hpp"
+
+#include "commands.hpp"
+#include "events.hpp"
+#include "goblin/error.hpp"
+#include "goblin/graph/edge_file.hpp"
+#include "goblin/graph/label_file.hpp"
+#include "oracle/printed_algorithm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+namespace {
+
+constexpr const char* input_name = "standard input";
+
+/// Follows a bandit with the algorithm as the paper prints it, over the same nodes.
+class Check {
+ public:
+  explicit Check(const Bandit& bandit) : printed_(checked(bandit).node_graph(), bandit.options()) {}
+
+  void add_nodes(const Bandit& bandit) {
+    while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
+  }
+
+  void compare(std::size_t node, const Event& event, const Decision& decision, std::size_t line) {
+    constexpr double tolerance = 1e-6;
+    const Decision expected = printed_.select(node, event.contexts);
+    for (std::size_t arm = 0; arm < expected.scores.size(); ++arm) {
+      const double scale = std::max(1.0, std::abs(expected.scores[arm]));
+      const double difference = std::abs(decision.scores[arm] - expected.scores[arm]) / scale;
+      largest_difference_ = std::max(largest_difference_, difference);
+      if (!(difference <= tolerance)) {
+        throw std::runtime_error(fmt::format("{}:{}: candidate {} has score {:.17g}, the printed algorithm {:.17g}",
+                                             input_name, line, arm, decision.scores[arm], expected.scores[arm]));
+      }
+    }
+    // Scores that differ by less than the tolerance may change places; nothing else may.
+    if (expected.scores[expected.arm] - expected.scores[decision.arm] > 2.0 * tolerance) {
+      throw std::runtime_error(fmt::format("{}:{}: candidate {} was chosen, the printed algorithm chooses {}",
+                                           input_name, line, decision.arm, expected.arm));
+    }
+  }
+
+  void learn(std::size_t node, std::span<const double> context, double reward) {
+    printed_.update(node, context, reward);
+  }
+
+  [[nodiscard]] double largest_difference() const { return largest_difference_; }
+
+ private:
+  static std::size_t rows_of(const Bandit& bandit) {
+    return bandit.evidence().node_count() * bandit.options().dimension;
+  }
+  static const Bandit& checked(const Bandit& bandit) {
+    constexpr std::size_t most_rows = 3000;
+    if (rows_of(bandit) > most_rows) {
+      throw std::invalid_argument(fmt::format("--check: dn is {} (must be at most {})", rows_of(bandit), most_rows));
+    }
+    return bandit;
+  }
+
+  oracle::PrintedAlgorithm printed_;
+  double largest_difference_ = 0.0;
+};
+
+void write_decision(std::ostream& out, const Decision& decision, fmt::memory_buffer& buffer) {
+  const auto numbers = [&buffer](const char* name, const std::vector<double>& values) {
+    fmt::format_to(std::back_inserter(buffer), ", \"{}\": [", name);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      fmt::format_to(std::back_inserter(buffer), "{}{:.17g}", k == 0 ? "" : ", ", values[k]);
+    }
+    buffer.push_back(']');
+  };
+  buffer.clear();
+  fmt::format_to(std::back_inserter(buffer), "{{\"arm\": {}", decision.arm);
+  numbers("scores", decision.scores);
+  numbers("means", decision.means);
+  numbers("widths", decision.widths);
+  buffer.append(std::string_view("}\n"));
+  out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+  out.flush();  // whoever waits for the decision before sending the next event gets it
+  if (!out) throw std::runtime_error("the decisions cannot be written");
+}
+
+}  // namespace
+
+ReplaySummary replay(Bandit& bandit, std::istream& events, std::ostream& decisions, bool check) {
+  const std::size_t d = bandit.options().dimension;
+  if (check && bandit.rewards() > 0) {
+    throw std::invalid_argument(
+        fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
+  }
+  ReplaySummary summary;
+  EventReader reader(d);
+  std::unique_ptr<Check> checker = check ? std::make_unique<Check>(bandit) : nullptr;
+  Decision decision;
+  fmt::memory_buffer buffer;
+  for (std::string line; std::getline(events, line);) {
+    ++summary.lines;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      const Event& event = reader.read(line);
+      if (!bandit.has_user(event.user)) {
+        bandit.add_user(event.user);
+        ++summary.new_users;
+        if (checker) checker->add_nodes(bandit);
+      }
+      const NodeId user = bandit.user(event.user);
+      const NodeId node = bandit.node(user);
+      std::size_t arm = 0;
+      if (event.kind != Event::Kind::learn) {
+        bandit.select(user, {event.contexts, d}, {}, decision);
+        if (checker) checker->compare(node, event, decision, summary.lines);
+        arm = decision.arm;
+        ++summary.decisions;
+      }
+      if (event.kind != Event::Kind::decide) {
+        const auto context = std::span(event.contexts).subspan(arm * d, d);
+        bandit.update(user, context, event.rewards[arm]);
+        if (checker) checker->learn(node, context, event.rewards[arm]);
+        ++summary.learned;
+        if (event.kind == Event::Kind::decide_and_learn) summary.reward += event.rewards[arm];
+      }
+      if (event.kind != Event::Kind::learn) write_decision(decisions, decision, buffer);
+    } catch (const std::invalid_argument& error) {
+      throw DataError(input_name, summary.lines, error.what());
+    }
+  }
+  if (events.bad()) throw DataError(input_name, summary.lines, "cannot be read");
+  if (checker) summary.largest_difference = checker->largest_difference();
+  return summary;
+}
+
+namespace {
+
+struct ReplayOptions {
+  std::string graph;
+  std::string labels;
+  std::string load;
+  std::string save;
+  std::string policy = "gob.lin";
+  std::string engine = "automatic";
+  std::vector<double> printed_bound;
+  BanditOptions bandit;
+  bool check = false;
+  bool json = false;
+};
+
+Bandit make_bandit(const ReplayOptions& options) {
+  if (!options.load.empty()) return Bandit::load(options.load);
+  BanditOptions bandit = options.bandit;
+  bandit.engine.kind = engine_kind(options.engine);
+  if (!options.printed_bound.empty()) {
+    bandit.printed_bound = PrintedBound{
+        .noise = options.printed_bound[0], .delta = options.printed_bound[1], .norm = options.printed_bound[2]};
+  }
+  const Policy policy = policy_named(options.policy);
+  Graph graph = read_edge_file(options.graph);
+  if (uses_clusters(policy) != !options.labels.empty()) {
+    throw std::invalid_argument(
+        fmt::format("--labels: must {}be given for {}", uses_clusters(policy) ? "" : "not ", options.policy));
+  }
+  Labels labels;
+  if (!options.labels.empty()) std::tie(graph, labels) = read_label_file(options.labels, graph);
+  return Bandit::make(policy, graph, labels.of, bandit);
+}
+
+void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool json) {
+  const BanditSummary summary = bandit.summary();
+  const auto dense = std::count_if(summary.components.begin(), summary.components.end(),
+                                   [](const auto& component) { return component.engine == EngineKind::dense; });
+  const auto sparse = static_cast<std::ptrdiff_t>(summary.components.size()) - dense;
+  if (json) {
+    fmt::print(stderr,
+               "{{\"policy\": \"{}\", \"lines\": {}, \"decisions\": {}, \"learned\": {}, \"reward\": {:.17g}, "
+               "\"users\": {}, \"new_users\": {}, \"nodes\": {}, \"dense_components\": {}, \"sparse_components\": {}, "
+               "\"bytes\": {}, \"unconverged_solves\": {}, \"largest_difference\": {}}}\n",
+               name_of(summary.policy), replayed.lines, replayed.decisions, replayed.learned, replayed.reward,
+               summary.users, replayed.new_users, summary.nodes, dense, sparse, summary.bytes,
+               summary.unconverged_solves,
+               replayed.largest_difference ? fmt::format("{:.17g}", *replayed.largest_difference) : "null");
+    return;
+  }
+  fmt::print(stderr, "{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
+             replayed.learned, replayed.reward);
+  fmt::print(stderr, "{} users ({} new), {} nodes in {} dense and {} sparse components, {:.1f} MB\n", summary.users,
+             replayed.new_users, summary.nodes, dense, sparse, static_cast<double>(summary.bytes) / 1e6);
+  if (summary.unconverged_solves > 0) {
+    fmt::print(stderr, "warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
+  }
+  if (replayed.largest_difference) {
+    fmt::print(stderr, "check: every decision is the printed algorithm's, scores within {:.1e}\n",
+               *replayed.largest_difference);
+  }
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  auto options = std::make_shared<ReplayOptions>();
+  auto* command = app.add_subcommand("replay", "Replay a recorded log, decision by decision");
+  command->footer(
+      "Events come on standard input and decisions go to standard output, one JSON object a line; a summary goes to\n"
+      "standard error.\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"rewards\": [..]}  decide, learn the chosen candidate's reward\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                   only decide\n"
+      "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}             only learn\n"
+      "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}\n"
+      "A user who is not in the graph joins without friends.\n\n"
+      "Example:\n"
+      "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
+  auto* graph = command->add_option("--graph", options->graph, "Edges: user <tab> user [<tab> weight]");
+  auto* dimension = command->add_option("--dimension", options->bandit.dimension, "Numbers in a context");
+  auto* policy = command->add_option("--policy", options->policy,
+                                     "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block");
+  auto* alpha = command->add_option("--alpha", options->bandit.alpha, "How much uncertainty attracts");
+  auto* labels = command->add_option("--labels", options->labels, "Clusters: user <tab> cluster; for macro and block");
+  auto* ridge = command->add_option("--ridge", options->bandit.ridge, "A = ridge I + coupling L");
+  auto* coupling = command->add_option("--coupling", options->bandit.coupling, "A = ridge I + coupling L");
+  auto* bound = command->add_option("--printed-bound", options->printed_bound,
+                                    "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
+  bound->expected(3);
+  auto* engine = command->add_option("--engine", options->engine, "automatic, dense or sparse");
+  auto* tolerance = command->add_option("--tolerance", options->bandit.engine.tolerance,
+                                        "Relative residual of the sparse engine's solves");
+  command->add_option("--load", options->load, "Go on with a saved bandit, which has its own policy and options");
+  command->add_option("--save", options->save, "Save the bandit at the end");
+  command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
+  command->add_flag("--json", options->json, "The summary as one JSON object");
+  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance}) option->capture_default_str();
+  const std::vector<CLI::Option*> of_a_new_bandit = {graph, dimension, policy, alpha,  labels,
+                                                     ridge, coupling,  bound,  engine, tolerance};
+  command->callback([options, of_a_new_bandit] {
+    if (options->load.empty() && options->graph.empty()) throw CLI::RequiredError("--graph or --load");
+    if (options->load.empty() && options->bandit.dimension == 0) throw CLI::RequiredError("--dimension");
+    for (const auto* option : of_a_new_bandit) {
+      if (!options->load.empty() && option->count() > 0) throw CLI::ExcludesError("--load", option->get_name());
+    }
+    std::ios::sync_with_stdio(false);
+    Bandit bandit = make_bandit(*options);
+    const ReplaySummary summary = replay(bandit, std::cin, std::cout, options->check);
+    if (!options->save.empty()) bandit.save(options->save);
+    print_summary(bandit, summary, options->json);
+  });
+}
+
+}  // namespace goblin::app

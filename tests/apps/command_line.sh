@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The command line from outside: exit codes, messages, streams. Usage: command_line.sh GOBLIN
+set -euo pipefail
+goblin=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+failures=0
+
+# expect CODE PATTERN ARGUMENT...: runs goblin on the events in events.jsonl; PATTERN must be in its standard error.
+expect() {
+  local code=$1 pattern=$2 got=0
+  shift 2
+  "$goblin" "$@" <events.jsonl >out 2>err || got=$?
+  if [ "$got" -ne "$code" ] || ! grep -q -- "$pattern" err; then
+    echo "FAILED: goblin $*: exit code $got (expected $code), standard error (expected: $pattern):"
+    cat err
+    failures=$((failures + 1))
+  fi
+}
+
+printf 'ann\tbob\nbob\tcat\t2\n' >edges.tsv
+printf 'ann\tnorth\nbob\tnorth\ncat\tsouth\n' >labels.tsv
+printf 'ann\tnorth\n' >short-labels.tsv
+printf 'ann\tann\n' >loop.tsv
+printf '{"user": "ann", "contexts": [[1, 0], [0, 1]], "rewards": [1, 0]}\n{"user": "bob", "contexts": [[1, 0], [0, 1]]}\n' >events.jsonl
+replay=(replay --graph edges.tsv --dimension 2)
+
+for policy in linucb-sin linucb-ind gob.lin; do expect 0 'check: every decision' "${replay[@]}" --policy $policy --check; done
+for policy in gob.lin.macro gob.lin.block; do
+  expect 0 'check: every decision' "${replay[@]}" --policy $policy --labels labels.tsv --check
+  expect 2 'labels: must be given' "${replay[@]}" --policy $policy
+done
+expect 0 '"decisions": 2' "${replay[@]}" --json
+expect 0 'sparse' "${replay[@]}" --engine sparse --tolerance 1e-10 --printed-bound 0.1 0.05 2
+expect 2 'labels: must not be given' "${replay[@]}" --labels labels.tsv
+expect 2 "policy: 'best'" "${replay[@]}" --policy best
+expect 2 "engine: 'fast'" "${replay[@]}" --engine fast
+expect 2 'alpha: -1' "${replay[@]}" --alpha -1
+expect 2 'dimension' replay --graph edges.tsv
+expect 2 'graph or --load' replay --dimension 2
+expect 2 'not expected' "${replay[@]}" --quickly
+expect 2 'not expected' nonsense
+expect 3 'none.tsv: the file cannot be opened' replay --graph none.tsv --dimension 2
+expect 3 'loop.tsv:1: .*self loop' replay --graph loop.tsv --dimension 2
+expect 3 "short-labels.tsv: user 'bob' has no cluster" "${replay[@]}" --policy gob.lin.block --labels short-labels.tsv
+expect 3 'standard input:1: contexts\[0\] has 2 numbers' replay --graph edges.tsv --dimension 3
+
+# A model that is saved and loaded answers as one that went on.
+expect 0 '2 decisions' "${replay[@]}" --save half.goblin
+expect 0 '2 decisions' replay --load half.goblin
+cp out loaded
+cat events.jsonl events.jsonl >twice.jsonl
+"$goblin" "${replay[@]}" <twice.jsonl 2>/dev/null | tail -n 2 | cmp - loaded || failures=$((failures + 1))
+expect 2 'excludes' replay --load half.goblin --alpha 1
+expect 3 'is not a goblin model file' replay --load edges.tsv
+head -c 100 half.goblin >cut.goblin
+expect 3 'cut.goblin: is truncated' replay --load cut.goblin
+expect 1 'cannot be written' "${replay[@]}" --save no/such/folder
+
+# Lines before a bad one are answered.
+printf '{"user": "ann", "contexts": [[1, 0]]}\nbad\n' >events.jsonl
+expect 3 'standard input:2: is not JSON' "${replay[@]}"
+[ "$(wc -l <out)" -eq 1 ] || { echo "FAILED: the line before the bad one was not answered"; failures=$((failures + 1)); }
+
+# Help goes to standard output, with an example.
+"$goblin" replay --help | grep -q 'Example:' || { echo "FAILED: no example in replay --help"; failures=$((failures + 1)); }
+"$goblin" --version | grep -q '^goblin [0-9]' || { echo "FAILED: --version"; failures=$((failures + 1)); }
+
+[ $failures -eq 0 ] && echo "all as expected"
+exit $((failures > 0))
