@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "data_options.hpp"
 #include "goblin/cluster/partition.hpp"
 #include "goblin/cluster/quality.hpp"
 #include "goblin/error.hpp"
@@ -215,26 +216,30 @@ void add_cluster(CLI::App& app) {
       command->add_option("--labels", request->labels_file, "Only measure this clustering: user <tab> cluster");
   command->add_flag("--json", request->json, "Print JSON");
 
-  auto* clusters = command->add_option("--clusters", options.clusters, "How many clusters");
-  command
-      ->add_option("--cluster-size", options.cluster_size, "How many users a cluster has on average")
-
+  const CLI::Validator whole = whole_number();
+  auto* clusters = command->add_option("--clusters", options.clusters, "How many clusters")->check(whole);
+  command->add_option("--cluster-size", options.cluster_size, "How many users a cluster has on average")
+      ->check(whole)
       ->excludes(clusters);
   auto* method = command->add_option("--method", request->method, "How to cluster")
                      ->capture_default_str()
                      ->check(CLI::IsMember({"ncut", "metis", "components"}));
-  command->add_option("--max-size", options.max_size, "No cluster has more users (default: no cap)");
+  command->add_option("--max-size", options.max_size, "No cluster has more users; 0: no cap")
+      ->capture_default_str()
+      ->check(whole);
   command
       ->add_option("--imbalance", options.imbalance,
                    "ncut: sizes lie between average / this and average * this; inf lifts both bounds")
       ->capture_default_str();
-  command->add_option("--seed", options.seed, "Seed of all random choices")->capture_default_str();
+  command->add_option("--seed", options.seed, "Seed of all random choices")->capture_default_str()->check(whole);
   command->add_option("--starts", options.starts, "ncut: clusterings from scratch to choose from")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole);
   command
       ->add_option("--improvement-steps", options.improvement_steps,
                    "ncut: steps over a neighbour spent on improving the best start")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole);
   auto* out = command->add_option("--out", request->out_file, "Write the labels here: user <tab> cluster");
   command->add_flag("--compare", request->compare, "Show ncut, metis and components side by side")
       ->excludes(method)

@@ -32,7 +32,8 @@ double Assignment::gain(NodeId node, NodeId to, double link_from, double link_to
   const NodeId from = labels_[node];
   const double volume = level_->volume[node];
   const double inner = level_->inner[node];
-  const double after_from = ratio(inner_[from] - 2.0 * link_from - inner, volume_[from] - volume);
+  const bool last = members_[from].size() == 1;  // what is left then is rounding, not a volume
+  const double after_from = last ? 1.0 : ratio(inner_[from] - 2.0 * link_from - inner, volume_[from] - volume);
   const double after_to = ratio(inner_[to] + 2.0 * link_to + inner, volume_[to] + volume);
   return (after_from - association(from)) + (after_to - association(to));
 }
@@ -54,7 +55,7 @@ void Assignment::move(NodeId node, NodeId to, double link_from, double link_to) 
   members_[from].pop_back();
   position_[node] = static_cast<NodeId>(members_[to].size());
   members_[to].push_back(node);
-  if (members_[from].empty()) volume_[from] = inner_[from] = 0.0;  // exactly, whatever was rounded on the way
+  if (members_[from].empty()) volume_[from] = inner_[from] = 0.0;  // exactly
 }
 
 void Links::gather(const Assignment& assignment, NodeId node) {

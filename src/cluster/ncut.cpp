@@ -62,7 +62,7 @@ Assignment multilevel(const Level& finest, std::size_t clusters, const SizeBound
   const Level& coarsest = hierarchy.levels.back();
   std::vector<NodeId> labels = bisect_recursively(coarsest.graph, coarsest.volume, clusters, random);
   for (std::size_t level = hierarchy.pair_of.size(); level > 0; --level) {
-    Assignment assignment(hierarchy.levels[level], std::move(labels), clusters);
+    Assignment assignment(hierarchy.levels[level], labels, clusters);
     refine(assignment, bounds, random);
     const std::vector<NodeId>& pairs = hierarchy.pair_of[level - 1];
     labels.resize(pairs.size());

@@ -13,6 +13,10 @@
 namespace goblin::generate {
 namespace {
 
+double quarter_of_a_community(const CommunityOptions& options) {
+  return static_cast<double>(options.nodes) / static_cast<double>(options.communities) / 4.0;
+}
+
 void check(const CommunityOptions& options) {
   if (options.communities == 0 || options.communities > options.nodes) {
     throw std::invalid_argument(fmt::format("communities: {} (must be at least 1 and at most the number of nodes, {})",
@@ -24,7 +28,7 @@ void check(const CommunityOptions& options) {
   if (!(options.mixing >= 0.0 && options.mixing <= 1.0)) {
     throw std::invalid_argument(fmt::format("mixing: {} (must be between 0 and 1)", options.mixing));
   }
-  const double most = static_cast<double>(options.nodes / options.communities) / 4.0;
+  const double most = quarter_of_a_community(options);
   if (!(options.average_degree >= 0.0 && options.average_degree <= most)) {
     throw std::invalid_argument(fmt::format("average_degree: {} (must be between 0 and a quarter of a community, {})",
                                             options.average_degree, most));
@@ -91,7 +95,7 @@ Communities communities(const CommunityOptions& options) {
   const auto first_of = [&](std::size_t community) { return community * nodes / options.communities; };
   const double least = options.average_degree * (options.exponent - 2.0) / (options.exponent - 1.0);
   const double most = std::sqrt(options.average_degree * static_cast<double>(nodes));
-  const double most_at_home = static_cast<double>(nodes / options.communities) / 4.0;
+  const double most_at_home = quarter_of_a_community(options);
   std::vector<double> home(nodes + 1, 0.0);
   std::vector<double> away(nodes + 1, 0.0);
   std::vector<NodeId> node_at(nodes);
@@ -130,7 +134,7 @@ Communities communities(const CommunityOptions& options) {
       const std::size_t a = stays ? draw(home, 0, nodes) : draw(away, 0, nodes);
       const std::size_t own = community_at[a];
       const std::size_t b = stays ? draw(home, first_of(own), first_of(own + 1)) : draw(away, 0, nodes);
-      if (a != b) pairs.push_back(std::minmax(node_at[a], node_at[b]));
+      if (a != b) pairs.emplace_back(std::min(node_at[a], node_at[b]), std::max(node_at[a], node_at[b]));
     }
     std::sort(pairs.begin() + known, pairs.end());
     std::inplace_merge(pairs.begin(), pairs.begin() + known, pairs.end());

@@ -2,6 +2,7 @@
 
 #include "data/small_release.hpp"
 #include "goblin/error.hpp"
+#include "support/datasets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,8 +121,8 @@ TEST(Hetrec, an_artist_who_was_never_listened_to_is_no_payoff) {
 }
 
 TEST(Hetrec, lastfm_has_the_published_counts) {
-  const auto folder = data_folder("hetrec2011-lastfm-2k");
-  if (!folder) GTEST_SKIP() << "no Last.fm data: set GOBLIN_DATA to its folder";
+  const auto folder = test::dataset_file("");
+  if (!folder || find_lastfm(*folder).empty()) GTEST_SKIP() << test::no_datasets;
   const Dataset data = read_lastfm(*folder);
   const Summary& summary = data.summary;
   EXPECT_EQ(summary.users, 1892);
@@ -146,8 +147,8 @@ TEST(Hetrec, lastfm_has_the_published_counts) {
 }
 
 TEST(Hetrec, delicious_has_the_published_counts) {
-  const auto folder = data_folder("hetrec2011-delicious-2k");
-  if (!folder) GTEST_SKIP() << "no Delicious data: set GOBLIN_DATA to its folder";
+  const auto folder = test::dataset_file("");
+  if (!folder || find_delicious(*folder).empty()) GTEST_SKIP() << test::no_datasets;
   const Dataset data = read_delicious(*folder);
   const Summary& summary = data.summary;
   EXPECT_EQ(summary.users, 1867);

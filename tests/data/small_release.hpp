@@ -2,23 +2,9 @@
 
 #include "temporary_folder.hpp"
 
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
-#include <string>
 
 namespace goblin {
-
-/// The datasets, if they are there: the folder GOBLIN_DATA names, or the one beside the repository.
-inline std::optional<std::filesystem::path> data_folder(const std::string& dataset) {
-  const char* named = std::getenv("GOBLIN_DATA");
-  const std::filesystem::path folder = named != nullptr ? named : GOBLIN_DEFAULT_DATA;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    if (entry.path().filename().string().starts_with(dataset)) return folder;
-  }
-  return std::nullopt;
-}
 
 /// Four users, five artists and six tags in the form of the Last.fm release, with each of its quirks: ids with gaps,
 /// CRLF and LF, Latin-1, a tagged artist who is not listed (9), one without tags (50), a tag that nobody uses (40), and

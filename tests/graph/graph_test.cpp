@@ -2,6 +2,7 @@
 
 #include "goblin/graph/generators.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -137,6 +138,41 @@ TEST(Generators, cliques) {
   EXPECT_EQ(graph.node_count(), 100);
   EXPECT_EQ(graph.edge_count(), 1200);
   EXPECT_EQ(graph.components().count(), 4);
+}
+
+TEST(Generators, communities) {
+  const generate::CommunityOptions options{.nodes = 5000, .communities = 50, .seed = 2};
+  const auto planted = generate::communities(options);
+  EXPECT_EQ(planted.graph.node_count(), 5000);
+  EXPECT_EQ(planted.graph.edge_count(), 35000);
+  EXPECT_EQ(generate::communities(options).graph.edges().back().a, planted.graph.edges().back().a);
+  std::size_t inside = 0;
+  for (const Edge& edge : planted.graph.edges()) {
+    EXPECT_EQ(edge.weight, 1.0);
+    if (planted.community_of[edge.a] == planted.community_of[edge.b]) ++inside;
+  }
+  EXPECT_GT(inside, 0.5 * 35000);
+  EXPECT_LT(inside, 0.7 * 35000);
+  std::vector<std::size_t> size(50, 0);
+  std::size_t largest_degree = 0;
+  for (NodeId node = 0; node < 5000; ++node) {
+    ++size[planted.community_of[node]];
+    largest_degree = std::max(largest_degree, planted.graph.neighbours(node).size());
+  }
+  EXPECT_THAT(size, ::testing::Each(100));
+  EXPECT_GT(largest_degree, 100);
+  EXPECT_EQ(generate::communities({.nodes = 10, .communities = 3, .average_degree = 0.0}).graph.edge_count(), 0);
+}
+
+TEST(Generators, communities_say_what_is_wrong) {
+  const auto message = [](const generate::CommunityOptions& options) {
+    return message_of([&options] { (void)generate::communities(options); });
+  };
+  EXPECT_THAT(message({.nodes = 10, .communities = 0}), HasSubstr("communities: 0 (must be at least 1"));
+  EXPECT_THAT(message({.nodes = 10, .communities = 11}), HasSubstr("communities: 11"));
+  EXPECT_THAT(message({.nodes = 100, .exponent = 2.0}), HasSubstr("exponent: 2 (must be above 2)"));
+  EXPECT_THAT(message({.nodes = 100, .mixing = 1.5}), HasSubstr("mixing: 1.5 (must be between 0 and 1)"));
+  EXPECT_THAT(message({.nodes = 40, .communities = 1}), HasSubstr("average_degree: 14 (must be between 0 and"));
 }
 
 }  // namespace

@@ -45,5 +45,14 @@ TEST(LabelFile, names_file_line_and_reason) {
   EXPECT_EQ(error_of("ann\t1\nann\t2\n"), "labels.tsv:2: 'ann' is in cluster '1' and in cluster '2'");
 }
 
+TEST(LabelFile, reads_what_it_writes) {
+  const Graph graph = friends();
+  const std::vector<NodeId> labels{0, 1, 0};
+  std::ostringstream out;
+  write_labels(out, graph, labels);
+  EXPECT_EQ(out.str(), "ann\t0\nbob\t1\ncat\t0\n");
+  EXPECT_EQ(read(out.str()).second.of, labels);
+}
+
 }  // namespace
 }  // namespace goblin
