@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -50,13 +51,14 @@ void scale_to_mean_length(ItemContexts& contexts, double mean_length) {
   }
   const std::size_t d = contexts.dimension;
   double total = 0.0;
-  for (std::size_t at = 0; at < contexts.numbers.size(); at += d) {
+  const std::size_t items = d > 0 ? contexts.numbers.size() / d : 0;
+  for (std::size_t item = 0; item < items; ++item) {
     double squares = 0.0;
-    for (std::size_t k = 0; k < d; ++k) squares += contexts.numbers[at + k] * contexts.numbers[at + k];
+    for (const double number : std::span(contexts.numbers).subspan(item * d, d)) squares += number * number;
     total += std::sqrt(squares);
   }
   if (total == 0.0) return;
-  const double factor = mean_length * static_cast<double>(contexts.numbers.size() / d) / total;
+  const double factor = mean_length * static_cast<double>(items) / total;
   for (double& number : contexts.numbers) number *= factor;
   contexts.scale *= factor;
 }

@@ -280,6 +280,7 @@ Dataset read(const std::filesystem::path& given, const Release& release, const R
   }
   const std::array tables = {release.friends, release.items, release.tags, release.payoffs, release.assignments};
   std::vector<std::filesystem::path> files;
+  files.reserve(tables.size());
   for (const Table& table : tables) files.push_back(folder / table.file);
   Dataset dataset = cached(options, release.name, files, [&] { return prepare(folder, release, options.contexts); });
   std::error_code none;
