@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);
+  goblin::app::add_data(app);
   goblin::app::add_replay(app);
   goblin::app::add_simulate(app);
   try {

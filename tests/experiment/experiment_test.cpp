@@ -81,7 +81,8 @@ TEST(Simulate, stops_when_told_to) {
   const auto world = small_world();
   auto bandit = Bandit::linucb_sin(world.graph(), {.dimension = 3});
   int left = 7;
-  const Trace trace = simulate(bandit, world, {.rounds = 100, .record_every = 50, .keep_going = [&] { return --left > 0; }});
+  const Trace trace =
+      simulate(bandit, world, {.rounds = 100, .record_every = 50, .keep_going = [&] { return --left > 0; }});
   EXPECT_EQ(trace.rounds, 7);
   EXPECT_EQ(trace.rows.back().round, 7);
 }

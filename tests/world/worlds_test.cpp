@@ -52,15 +52,13 @@ data::Dataset small_data() {
 }
 
 std::vector<std::shared_ptr<World>> all_worlds(std::uint64_t seed, std::uint64_t repetition) {
-  return {std::make_shared<Cliques>(CliquesOptions{
-              .dimension = 4, .graph_noise = 50.0, .payoff_noise = 0.5, .seed = seed, .repetition = repetition}),
-          std::make_shared<Linear>(generate::cliques(3, 4), LinearOptions{.dimension = 3,
-                                                                         .arms = 6,
-                                                                         .payoff_noise = 0.1,
-                                                                         .seed = seed,
-                                                                         .repetition = repetition}),
-          std::make_shared<Catalogue>(small_data(),
-                                      CatalogueOptions{.arms = 8, .seed = seed, .repetition = repetition})};
+  return {
+      std::make_shared<Cliques>(CliquesOptions{
+          .dimension = 4, .graph_noise = 50.0, .payoff_noise = 0.5, .seed = seed, .repetition = repetition}),
+      std::make_shared<Linear>(
+          generate::cliques(3, 4),
+          LinearOptions{.dimension = 3, .arms = 6, .payoff_noise = 0.1, .seed = seed, .repetition = repetition}),
+      std::make_shared<Catalogue>(small_data(), CatalogueOptions{.arms = 8, .seed = seed, .repetition = repetition})};
 }
 
 TEST(Worlds, rounds_can_be_asked_for_in_any_order_and_on_any_thread) {
