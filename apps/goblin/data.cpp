@@ -174,10 +174,10 @@ void show_stats(const StatsRequest& request) {
   const auto options = request.data.read_options();
   std::vector<Described> sets;
   if (const auto found = data::find_lastfm(folder); !found.empty()) {
-    sets.push_back(describe(data::read_lastfm(found, options), found, "lastfm", lastfm_published));
+    sets.push_back(describe(data::read_lastfm(folder, options), found, "lastfm", lastfm_published));
   }
   if (const auto found = data::find_delicious(folder); !found.empty()) {
-    sets.push_back(describe(data::read_delicious(found, options), found, "delicious", delicious_published));
+    sets.push_back(describe(data::read_delicious(folder, options), found, "delicious", delicious_published));
   }
   if (sets.empty()) {
     throw DataError(folder, 0, "no dataset is there: goblin data fetch lastfm, goblin data fetch delicious");
