@@ -207,7 +207,6 @@ TEST_F(DataCommand, tells_wrong_usage_from_bad_data) {
   EXPECT_EQ(goblin("data fetch myspace --data .").code, 2);
   EXPECT_EQ(goblin("data stats --data .").code, 3);
   EXPECT_THAT(goblin("data stats --help").output, HasSubstr("Examples:"));
-  write("hetrec2011-lastfm-2k/x", "");
   (void)shell("mkdir hetrec2011-lastfm-2k");
   const auto outcome = goblin("data stats --data . --no-cache");
   EXPECT_EQ(outcome.code, 3);
