@@ -20,7 +20,7 @@ void play(benchmark::State& state, const Graph& graph, std::size_t arms, EngineK
   Decision decision;
   std::size_t solver_iterations = 0;
   std::size_t t = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const Round& round = rounds[t++];
     bandit.select(round.user, {round.contexts, dimension}, {}, decision);
     const auto solve = bandit.update(round.user, round.context(decision.arm, dimension), round.reward);
@@ -56,7 +56,7 @@ void dense_rank_one(benchmark::State& state) {
   const Eigen::Index rows = state.range(0);
   Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(rows, rows);
   const Eigen::VectorXd u = Eigen::VectorXd::Constant(rows, 1e-6);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     inverse.selfadjointView<Eigen::Lower>().rankUpdate(u, -1.0);
     benchmark::ClobberMemory();
   }
@@ -75,7 +75,7 @@ void select(benchmark::State& state, std::size_t users) {
   for (const Round& round : rounds) bandit.update(round.user, round.context(0, dimension), round.reward);
   Decision decision;
   std::size_t t = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const Round& round = rounds[t++ % rounds.size()];
     bandit.select(round.user, {round.contexts, dimension}, {}, decision);
     benchmark::DoNotOptimize(decision.arm);

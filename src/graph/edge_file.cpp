@@ -4,7 +4,6 @@
 #include "goblin/graph/tab_file.hpp"
 
 #include <cmath>
-#include <deque>
 #include <fstream>
 #include <stdexcept>
 
@@ -20,7 +19,7 @@ Graph read_edge_file(const std::filesystem::path& path) {
 Graph read_edges(std::istream& in, const std::string& name) {
   TabReader reader(in, name);
   Names names;
-  std::deque<Edge> edges;
+  EdgeList edges;
   while (reader.next()) {
     const auto& fields = reader.fields();
     if (fields.size() < 2 || fields.size() > 3) {
@@ -34,7 +33,7 @@ Graph read_edges(std::istream& in, const std::string& name) {
       reader.fail(fmt::format("weight {} (must be finite and positive)", fields[2]));
     }
     const NodeId a = names.insert(fields[0]);
-    edges.push_back({a, names.insert(fields[1]), weight});
+    edges.add({a, names.insert(fields[1]), weight});
   }
   try {
     return {std::move(names), edges};

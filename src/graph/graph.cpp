@@ -33,6 +33,16 @@ void check_edge(const Edge& edge, std::size_t index, std::size_t node_count) {
   }
 }
 
+template <typename Visit>
+void for_each_edge(std::span<const Edge> edges, Visit visit) {
+  for (const Edge& edge : edges) visit(edge);
+}
+
+template <typename Visit>
+void for_each_edge(const EdgeList& edges, Visit visit) {
+  edges.for_each(visit);
+}
+
 }  // namespace
 
 Components::Components(std::vector<NodeId> component_of, std::size_t count)
@@ -57,11 +67,11 @@ std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Ed
   // as the end of row v: the array needs no copy.
   begins.assign(node_count + 2, 0);
   std::size_t index = 0;
-  for (const Edge& edge : edges) {
+  for_each_edge(edges, [&](const Edge& edge) {
     check_edge(edge, index++, node_count);
     ++begins[edge.a + std::size_t{2}];
     ++begins[edge.b + std::size_t{2}];
-  }
+  });
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
   neighbours.resize(2 * edges.size());
   weights.resize(2 * edges.size());
@@ -70,10 +80,10 @@ std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Ed
     neighbours[at] = to;
     weights[at] = weight;
   };
-  for (const Edge& edge : edges) {
+  for_each_edge(edges, [&put](const Edge& edge) {
     put(edge.a, edge.b, edge.weight);
     put(edge.b, edge.a, edge.weight);
-  }
+  });
   begins.pop_back();
 
   // Sort each row by (neighbour, weight), so that parallel edges are added in the same order at both ends, and close
@@ -103,9 +113,10 @@ std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Ed
     row_begin = row_end;
   }
   begins[node_count] = out;
-  if (out < neighbours.size()) {
-    neighbours.resize(out);
-    weights.resize(out);
+  const bool much_smaller = out < neighbours.size() / 8 * 7;  // else a copy would cost more than it frees
+  neighbours.resize(out);
+  weights.resize(out);
+  if (much_smaller) {
     neighbours.shrink_to_fit();
     weights.shrink_to_fit();
   }
@@ -122,7 +133,7 @@ Graph::Graph(std::size_t node_count, std::span<const Edge> edges)
 Graph::Graph(Names names, std::span<const Edge> edges)
     : rows_(build(names.size(), edges)), names_(std::make_shared<const Names>(std::move(names))) {}
 
-Graph::Graph(Names names, const std::deque<Edge>& edges)
+Graph::Graph(Names names, const EdgeList& edges)
     : rows_(build(names.size(), edges)), names_(std::make_shared<const Names>(std::move(names))) {}
 
 double Graph::degree(std::size_t node) const {

@@ -175,6 +175,19 @@ TEST(Partition, imbalance_bounds_the_sizes) {
   EXPECT_GE(free.summary.largest, 60);
 }
 
+TEST(Partition, isolated_nodes_even_the_sizes_out) {
+  std::vector<Edge> edges;
+  NodeId first = 0;
+  for (const NodeId size : {30, 25, 20}) {
+    for (const Edge& edge : generate::cliques(1, size).edges()) edges.push_back({edge.a + first, edge.b + first});
+    first += size;
+  }
+  const auto summary = partition(Graph(90, edges), {.clusters = 3}).summary;
+  EXPECT_EQ(summary.normalized_cut, 0.0);
+  EXPECT_EQ(summary.smallest, 30);
+  EXPECT_EQ(summary.largest, 30);
+}
+
 TEST(Partition, small_components_stay_whole) {
   std::vector<Edge> edges = generate::communities({.nodes = 400, .communities = 4, .seed = 2}).graph.edges();
   for (NodeId node = 400; node < 430; node += 3) {

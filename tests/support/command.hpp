@@ -1,11 +1,10 @@
 #pragma once
 
+#include "temporary_folder.hpp"
+
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -19,22 +18,8 @@ struct Outcome {
 
 class Command : public ::testing::Test {
  protected:
-  Command() {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("goblin-") + info->test_suite_name() + "-" + info->name() + "-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  ~Command() override { std::filesystem::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-  }
-
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ifstream in(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  void write(const std::string& name, const std::string& text) const { write_file(folder_ / name, text); }
+  [[nodiscard]] std::string read(const std::string& name) const { return content_of(folder_ / name); }
 
   /// Runs `goblin ARGUMENTS` through the shell.
   [[nodiscard]] Outcome goblin(const std::string& arguments) const {
@@ -42,7 +27,7 @@ class Command : public ::testing::Test {
   }
 
   [[nodiscard]] Outcome shell(const std::string& line) const {
-    const std::string command = "cd '" + folder_.string() + "' && { " + line + "\n} 2>&1";
+    const std::string command = "cd '" + folder_.path().string() + "' && { " + line + "\n} 2>&1";
     std::FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return {};
     Outcome outcome;
@@ -56,7 +41,7 @@ class Command : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace goblin::test

@@ -16,6 +16,32 @@ struct Edge {
   double weight = 1.0;
 };
 
+/// Edges to build a graph from, collected one by one: growing copies nothing, and weights take memory only from the
+/// first one on that is not 1.
+class EdgeList {
+ public:
+  void add(const Edge& edge) {
+    if (edge.weight != 1.0 && weights_.empty()) weights_.assign(ends_.size(), 1.0);
+    ends_.push_back({edge.a, edge.b});
+    if (edge.weight != 1.0 || !weights_.empty()) weights_.push_back(edge.weight);
+  }
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    auto weight = weights_.begin();
+    for (const auto& [a, b] : ends_) visit(Edge{a, b, weights_.empty() ? 1.0 : *weight++});
+  }
+
+ private:
+  struct Ends {
+    NodeId a;
+    NodeId b;
+  };
+  std::deque<Ends> ends_;
+  std::deque<double> weights_;
+};
+
 /// The connected components of a graph, numbered in the order of their lowest node.
 class Components {
  public:
@@ -56,9 +82,9 @@ class Graph {
   /// is not finite and positive. O(m log(largest degree)) time; the edges and the result are all it holds.
   Graph(std::size_t node_count, std::span<const Edge> edges);
 
-  /// As above, with a node for each name. A deque of edges grows without copies, which a reader of large files wants.
+  /// As above, with a node for each name.
   Graph(Names names, std::span<const Edge> edges);
-  Graph(Names names, const std::deque<Edge>& edges);
+  Graph(Names names, const EdgeList& edges);
 
   [[nodiscard]] std::size_t node_count() const { return rows_->begins.size() - 1; }
   [[nodiscard]] std::size_t edge_count() const { return rows_->neighbours.size() / 2; }
