@@ -44,8 +44,7 @@ TEST_F(SimulateCommand, prints_a_table_or_json) {
 
 TEST_F(SimulateCommand, finds_the_same_on_any_number_of_threads) {
   const std::string run =
-      "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 --seed "
-      "5 "
+      "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 "
       "--policy linucb-sin,linucb-ind,gob.lin,gob.lin.macro,gob.lin.block --clusters 3 ";
   const std::string one = json(run + "--threads 1 --trace one.csv");
   EXPECT_EQ(one, json(run + "--threads 3 --trace three.csv"));
