@@ -22,17 +22,17 @@ Trace run(const Stage& stage, const Case& wanted, const SimulateOptions& options
   return simulate(bandit, *stage.world, options);
 }
 
+/// The kinds of engines, that of the largest component first.
 std::string engines_of(const BanditSummary& bandit) {
-  const ComponentSummary* largest = nullptr;
-  for (const ComponentSummary& component : bandit.components) {
-    if (largest == nullptr || component.nodes > largest->nodes) largest = &component;
-  }
-  if (largest == nullptr) return "";
-  std::string engines(name_of(largest->engine));
-  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse}) {
-    const bool used = std::any_of(bandit.components.begin(), bandit.components.end(),
-                                  [kind](const ComponentSummary& component) { return component.engine == kind; });
-    if (used && kind != largest->engine) engines += fmt::format("+{}", name_of(kind));
+  std::vector<ComponentSummary> components = bandit.components;
+  std::stable_sort(components.begin(), components.end(),
+                   [](const ComponentSummary& a, const ComponentSummary& b) { return a.nodes > b.nodes; });
+  std::vector<EngineKind> kinds;
+  std::string engines;
+  for (const ComponentSummary& component : components) {
+    if (std::find(kinds.begin(), kinds.end(), component.engine) != kinds.end()) continue;
+    engines += fmt::format("{}{}", kinds.empty() ? "" : "+", name_of(component.engine));
+    kinds.push_back(component.engine);
   }
   return engines;
 }

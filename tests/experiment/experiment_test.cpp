@@ -1,9 +1,13 @@
+#include "goblin/data/hetrec.hpp"
 #include "goblin/experiment/sweep.hpp"
 #include "goblin/report/table.hpp"
 #include "goblin/report/trace_csv.hpp"
+#include "goblin/world/catalogue.hpp"
 #include "goblin/world/cliques.hpp"
 #include "goblin/world/log.hpp"
+#include "support/datasets.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -180,6 +184,19 @@ TEST(Report, shows_a_table_and_flat_rows) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
   EXPECT_THAT(text, HasSubstr("\ncliques,gob.lin,0.25,9,0,2,"));
   EXPECT_EQ(std::count(text.begin(), text.end(), ','), 3 * 13);
+}
+
+TEST(FiveLines, that_everything_serves) {
+  const auto folder = test::dataset_file("");
+  if (!folder || data::find_lastfm(*folder).empty()) GTEST_SKIP() << test::no_datasets;
+  auto data = goblin::data::read_lastfm(*folder);
+  auto world = goblin::world::Catalogue(data, {.arms = 25, .seed = 7});
+  auto bandit = goblin::Bandit::gob_lin(data.graph, {.dimension = 25, .alpha = 0.05});
+  auto trace = goblin::experiment::simulate(bandit, world, {.rounds = 100});
+  ::testing::internal::CaptureStdout();
+  goblin::report::print(trace);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("\ngob.lin   0.05     100"));
+  EXPECT_GT(trace.reward, 2.0 * trace.random_reward);
 }
 
 }  // namespace
