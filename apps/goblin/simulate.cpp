@@ -250,6 +250,7 @@ void run(const Request& request) {
   }
 
   std::vector<experiment::Result> results;
+  results.reserve(traces.size());
   for (const auto& of_case : traces) results.push_back(experiment::summarize(of_case));
   print_results(request, *stages.front().world, results);
   if (csv.is_open()) {

@@ -55,7 +55,8 @@ std::vector<double> smooth_vectors(const Graph& graph, const LinearOptions& opti
 
 }  // namespace
 
-Linear::Linear(Graph graph, const LinearOptions& options) : Linear(graph, smooth_vectors(graph, options), options) {}
+Linear::Linear(const Graph& graph, const LinearOptions& options)
+    : Linear(graph, smooth_vectors(graph, options), options) {}
 
 Linear::Linear(Graph graph, std::vector<double> user_vectors, const LinearOptions& options, std::string name)
     : graph_(std::move(graph)), user_vectors_(std::move(user_vectors)), options_(options), name_(std::move(name)) {

@@ -27,7 +27,7 @@ class Linear : public World {
  public:
   /// Users' vectors that are smooth over the graph: the rows of (I + smoothing L)^{-1} Z, Z standard normal and L the
   /// graph's Laplacian, each scaled to unit length. d sparse solves by conjugate gradients.
-  Linear(Graph graph, const LinearOptions& options);
+  Linear(const Graph& graph, const LinearOptions& options);
 
   /// Given vectors, dimension numbers a user, user after user; the smoothing is not used. Throws std::invalid_argument
   /// if there are too few or too many.
