@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "data_options.hpp"
 #include "goblin/cluster/partition.hpp"
 #include "goblin/cluster/quality.hpp"
 #include "goblin/error.hpp"
@@ -215,13 +216,7 @@ void add_cluster(CLI::App& app) {
       command->add_option("--labels", request->labels_file, "Only measure this clustering: user <tab> cluster");
   command->add_flag("--json", request->json, "Print JSON");
 
-  // CLI11 reads "-1" as a very large number.
-  const CLI::Validator whole(
-      [](const std::string& text) {
-        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-        return digits ? std::string() : fmt::format("{} (must be a whole number, at least 0)", text);
-      },
-      "");
+  const CLI::Validator whole = whole_number();
   auto* clusters = command->add_option("--clusters", options.clusters, "How many clusters")->check(whole);
   command->add_option("--cluster-size", options.cluster_size, "How many users a cluster has on average")
       ->check(whole)

@@ -1,5 +1,7 @@
 #include "json.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace goblin::app {
@@ -17,6 +19,10 @@ std::string json_string(std::string_view text) {
     }
   }
   return result + '"';
+}
+
+std::string json_number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "null";
 }
 
 }  // namespace goblin::app

@@ -28,10 +28,14 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);
+  goblin::app::add_data(app);
   goblin::app::add_replay(app);
+  goblin::app::add_simulate(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) goblin::app::run_demo();
+  } catch (const CLI::RuntimeError& error) {  // a command's own exit code
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : wrong_usage;
   } catch (const goblin::DataError& error) {

@@ -2,205 +2,33 @@
 
 #include "bandit/state.hpp"
 #include "binary.hpp"
+#include "checked_file.hpp"
 #include "graph/graph_binary.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fcntl.h>
 #include <stdexcept>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 #include <utility>
-
-#include <fmt/format.h>
-#include <zlib.h>
 
 namespace goblin {
 namespace {
 
 // As in PNG: a byte above 127 and both kinds of line end show a transfer that changed them.
-constexpr std::array<char, 8> magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'};
-constexpr std::uint32_t version = 1;
-constexpr std::size_t header_size = 28;
-constexpr std::size_t checked_header_size = 24;
-
-std::uint32_t checksum(std::uint32_t before, const char* bytes, std::size_t size) {
-  if (size == 0) return before;  // zlib starts anew where there are no bytes
-  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes), size));
-}
-
-[[noreturn]] void fail_system(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-/// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
-
-/// A new file beside the one to be written, which takes its name when it is whole and vanishes otherwise.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::filesystem::path& path) : path_(path), file_(open_new()) {
-    if (!file_.is_open()) fail_system(fmt::format("{}: cannot be written", path.string()));
-  }
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile() {
-    if (!kept_) ::unlink(temporary_.c_str());
-  }
-
-  void append(const char* bytes, std::size_t size) {
-    if (buffer_.size() + size > buffer_limit) flush();
-    if (size > buffer_limit) {
-      write_all(bytes, size);
-    } else {
-      buffer_.append(bytes, size);
-    }
-  }
-
-  void overwrite_start(const std::string& bytes) {
-    flush();
-    if (::pwrite(file_.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) fail();
-  }
-
-  void keep() {
-    flush();
-    struct stat existing {};
-    if (::stat(path_.c_str(), &existing) == 0 && ::fchmod(file_.get(), existing.st_mode & 07777U) != 0) fail();
-    if (::fsync(file_.get()) != 0) fail();
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
-    kept_ = true;
-    const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-    const File directory(::open(folder.c_str(), O_RDONLY | O_CLOEXEC));
-    if (directory.is_open()) ::fsync(directory.get());
-  }
-
- private:
-  static constexpr std::size_t buffer_limit = std::size_t{1} << 20;
-
-  [[noreturn]] void fail() const { fail_system(fmt::format("{}: cannot be written", path_.string())); }
-
-  /// A file that was not there before; another thread or process that writes the same model takes another name.
-  int open_new() {
-    for (int attempt = 0;; ++attempt) {
-      temporary_ = fmt::format("{}.{}-{}", path_.string(), ::getpid(), attempt);
-      const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor >= 0 || errno != EEXIST) return descriptor;
-    }
-  }
-
-  void write_all(const char* bytes, std::size_t size) {
-    while (size > 0) {
-      const ssize_t written = ::write(file_.get(), bytes, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail();
-      bytes += written;
-      size -= static_cast<std::size_t>(written);
-    }
-  }
-  void flush() {
-    write_all(buffer_.data(), buffer_.size());
-    buffer_.clear();
-  }
-
-  std::filesystem::path path_;
-  std::string temporary_;
-  File file_;
-  std::string buffer_;
-  bool kept_ = false;
-};
-
-std::string header(std::uint64_t length, std::uint32_t content_checksum) {
-  std::string bytes;
-  BinaryWriter out([&bytes](const char* from, std::size_t size) { bytes.append(from, size); });
-  bytes.append(magic.data(), magic.size());
-  out.number(version);
-  out.number(length);
-  out.number(content_checksum);
-  out.number(checksum(0, bytes.data(), bytes.size()));
-  return bytes;
-}
+constexpr FileKind model_file = {
+    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 1};
 
 }  // namespace
 
 void ModelFile::write(const Bandit& bandit, const std::filesystem::path& path) {
-  AtomicFile file(path);
-  file.append(std::string(header_size, '\0').data(), header_size);
-  std::uint64_t length = 0;
-  std::uint32_t sum = 0;
-  BinaryWriter out([&](const char* bytes, std::size_t size) {
-    file.append(bytes, size);
-    sum = checksum(sum, bytes, size);
-    length += size;
-  });
-  write_content(bandit, out);
-  file.overwrite_start(header(length, sum));
-  file.keep();
+  write_checked_file(path, model_file, [&bandit](BinaryWriter& out) { write_content(bandit, out); });
 }
 
 Bandit ModelFile::read(const std::filesystem::path& path) {
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) throw DataError(path.string(), 0, fmt::format("cannot be opened: {}", std::strerror(errno)));
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw DataError(path.string(), 0, "is not a file");
-  }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return parse({}, path.string());
-  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (mapped == MAP_FAILED) throw DataError(path.string(), 0, fmt::format("cannot be read: {}", std::strerror(errno)));
-  struct Unmap {
-    void* address;
-    std::size_t size;
-    ~Unmap() { ::munmap(address, size); }
-  } const unmap{mapped, size};
-  return parse({static_cast<const char*>(mapped), size}, path.string());
+  const MappedFile file(path);
+  return parse(file.bytes(), path.string());
 }
 
 Bandit ModelFile::parse(std::span<const char> bytes, const std::string& name) {
-  BinaryReader in(bytes, name);
-  if (bytes.size() < header_size) {
-    in.fail(std::equal(bytes.begin(), bytes.begin() + std::min(bytes.size(), magic.size()), magic.begin())
-                ? fmt::format("is truncated: {} bytes, and the header alone has {}", bytes.size(), header_size)
-                : "is not a goblin model file");
-  }
-  if (!std::equal(magic.begin(), magic.end(), bytes.begin())) in.fail("is not a goblin model file");
-  BinaryReader fields(bytes.subspan(magic.size()), name);
-  const auto file_version = fields.number<std::uint32_t>();
-  const auto length = fields.number<std::uint64_t>();
-  const auto content_checksum = fields.number<std::uint32_t>();
-  if (fields.number<std::uint32_t>() != checksum(0, bytes.data(), checked_header_size)) {
-    in.fail("was altered: the checksum of its header does not match");
-  }
-  if (file_version > version) {
-    in.fail(fmt::format("is of a newer version, {}: this goblin reads up to version {}", file_version, version));
-  }
-  const auto content = bytes.subspan(header_size);
-  if (content.size() < length) {
-    in.fail(fmt::format("is truncated: {} of {} bytes are there", bytes.size(), header_size + length));
-  }
-  if (content.size() > length) in.fail(fmt::format("was altered: {} bytes too many", content.size() - length));
-  if (checksum(0, content.data(), content.size()) != content_checksum) {
-    in.fail("was altered: the checksum of its content does not match");
-  }
-  BinaryReader reader(content, name);
+  BinaryReader reader(checked_content(bytes, name, model_file), name);
   Bandit bandit = parse_content(reader);
   reader.expect(reader.left() == 0, "bytes after its end");
   return bandit;

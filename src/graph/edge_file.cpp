@@ -12,8 +12,7 @@
 namespace goblin {
 
 Graph read_edge_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw DataError(path.string(), 0, "the file cannot be opened");
+  std::ifstream in = open_file(path);
   return read_edges(in, path.string());
 }
 

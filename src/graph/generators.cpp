@@ -50,6 +50,26 @@ Graph cliques(std::size_t count, std::size_t size) {
   return {count * size, edges};
 }
 
+Graph with_flipped_pairs(const Graph& graph, double expected_flips, Random random) {
+  const std::size_t n = graph.node_count();
+  const double pairs = 0.5 * static_cast<double>(n) * (static_cast<double>(n) - 1.0);
+  if (!(expected_flips >= 0.0 && expected_flips <= pairs)) {
+    throw std::invalid_argument(fmt::format(
+        "expected_flips: {} (must be at least 0 and at most the number of pairs, {})", expected_flips, pairs));
+  }
+  if (expected_flips == 0.0) return graph;
+  const double threshold = 1.0 - expected_flips / pairs;
+  std::vector<Edge> edges;
+  for (NodeId a = 0; a < n; ++a) {
+    for (NodeId b = a + 1; b < n; ++b) {
+      const double weight = graph.weight(a, b);
+      const bool flipped = random.uniform() >= threshold;
+      if ((weight > 0.0) != flipped) edges.push_back({a, b, flipped ? 1.0 : weight});
+    }
+  }
+  return graph.has_names() ? Graph(graph.names(), edges) : Graph(n, edges);
+}
+
 Graph random(const RandomOptions& options) {
   if (options.edges > 0 && options.nodes < 2) {
     throw std::invalid_argument(fmt::format("nodes: {} (must be at least 2 for a graph with edges)", options.nodes));

@@ -10,8 +10,7 @@
 namespace goblin {
 
 std::pair<Graph, Labels> read_label_file(const std::filesystem::path& path, const Graph& graph) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw DataError(path.string(), 0, "the file cannot be opened");
+  std::ifstream in = open_file(path);
   return read_labels(in, path.string(), graph);
 }
 

@@ -9,6 +9,12 @@
 
 namespace goblin {
 
+std::ifstream open_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path.string(), 0, "the file cannot be opened");
+  return in;
+}
+
 void TabReader::fail(const std::string& reason) const { throw DataError(name_, line_, reason); }
 
 bool TabReader::next_line(std::string_view& line) {
@@ -55,12 +61,17 @@ bool TabReader::next() {
   return false;
 }
 
-double TabReader::number(std::size_t field) const {
+template <typename Number>
+Number TabReader::parse(std::size_t field, std::string_view kind) const {
   const std::string_view text = fields_[field];
-  double value = 0.0;
+  Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) fail(fmt::format("'{}' is not a number", text));
+  if (error != std::errc{} || end != text.data() + text.size()) fail(fmt::format("'{}' is not a {}", text, kind));
   return value;
 }
+
+double TabReader::number(std::size_t field) const { return parse<double>(field, "number"); }
+
+std::uint64_t TabReader::whole(std::size_t field) const { return parse<std::uint64_t>(field, "whole number"); }
 
 }  // namespace goblin

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/graph/graph.hpp"
+#include "goblin/random.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,11 @@ namespace goblin::generate {
 
 /// Cliques of the same size with no edge between them; node i is in clique i / size.
 [[nodiscard]] Graph cliques(std::size_t count, std::size_t size);
+
+/// The graph with noise: every pair of nodes gets a random number in [0, 1), and where it is above the threshold that
+/// `expected_flips` of them exceed on average, the pair's edge is made (with weight 1) or broken. O(n^2). Throws
+/// std::invalid_argument if there are fewer pairs than that.
+[[nodiscard]] Graph with_flipped_pairs(const Graph& graph, double expected_flips, Random random);
 
 /// `edge_count` pairs of distinct nodes, drawn uniformly with replacement (a pair drawn twice weighs twice), each with
 /// a weight uniform in [low, high].

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace goblin {
+
+/// A file opened for reading; throws DataError if it cannot be.
+[[nodiscard]] std::ifstream open_file(const std::filesystem::path& path);
 
 /// Reads tab-separated lines from a stream, one at a time, without copying the fields.
 ///
@@ -24,6 +30,8 @@ class TabReader {
 
   /// The field as a number; throws DataError if it is none.
   [[nodiscard]] double number(std::size_t field) const;
+  /// The same for a whole number, at least 0.
+  [[nodiscard]] std::uint64_t whole(std::size_t field) const;
 
   [[nodiscard]] std::size_t line() const { return line_; }
 
@@ -32,6 +40,8 @@ class TabReader {
 
  private:
   bool next_line(std::string_view& line);
+  template <typename Number>
+  [[nodiscard]] Number parse(std::size_t field, std::string_view kind) const;
 
   std::istream& in_;
   std::string name_;

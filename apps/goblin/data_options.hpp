@@ -1,0 +1,33 @@
+#pragma once
+
+#include "goblin/data/hetrec.hpp"
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace goblin::app {
+
+/// Where datasets are, and what is made of them: the options that subcommands share.
+struct DataRequest {
+  std::string folder;
+  std::string cache;
+  bool no_cache = false;
+  data::ContextOptions contexts;
+
+  /// The folder; throws CLI::RequiredError if none was given.
+  [[nodiscard]] std::string required_folder() const;
+  [[nodiscard]] data::ReadOptions read_options() const;
+};
+
+/// --data, with GOBLIN_DATA as its default.
+void add_data_folder(CLI::App& command, DataRequest& request);
+/// --cache and --no-cache.
+void add_cache_options(CLI::App& command, DataRequest& request);
+/// One for each step from tags to contexts.
+void add_context_options(CLI::App& command, DataRequest& request);
+
+/// Whole numbers, at least 0: CLI11 reads "-1" as a very large one.
+[[nodiscard]] CLI::Validator whole_number();
+
+}  // namespace goblin::app

@@ -1,0 +1,46 @@
+#include "gnuplot.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+
+bool has_gnuplot() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((std::filesystem::path(folder) / "gnuplot").c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::string run_gnuplot(const std::string& script) {
+  if (!has_gnuplot()) throw std::runtime_error("the plot needs the program gnuplot (Debian and Ubuntu: gnuplot-nox)");
+  std::string file = (std::filesystem::temp_directory_path() / "goblin-plot-XXXXXX").string();
+  const int descriptor = ::mkstemp(file.data());
+  if (descriptor < 0) throw std::runtime_error(fmt::format("{}: cannot be written", file));
+  ::close(descriptor);
+  std::ofstream(file, std::ios::binary) << script;
+  std::string output;
+  std::FILE* pipe = ::popen(fmt::format("gnuplot '{}' 2>&1", file).c_str(), "r");
+  std::array<char, 4096> block{};
+  while (pipe != nullptr) {
+    const std::size_t count = std::fread(block.data(), 1, block.size(), pipe);
+    if (count == 0) break;
+    output.append(block.data(), count);
+  }
+  const int status = pipe != nullptr ? ::pclose(pipe) : -1;
+  std::filesystem::remove(file);
+  if (status != 0) throw std::runtime_error(fmt::format("gnuplot: {}", output));
+  return output;
+}
+
+}  // namespace goblin::app

@@ -1,0 +1,139 @@
+#include "goblin/data/own_files.hpp"
+
+#include "data/prepare.hpp"
+#include "goblin/error.hpp"
+#include "goblin/graph/edge_file.hpp"
+#include "goblin/graph/tab_file.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace goblin::data {
+namespace {
+
+bool is_number(std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool has_numbers(const std::vector<std::string_view>& fields) {
+  for (std::size_t k = 1; k < fields.size(); ++k) {
+    if (!is_number(fields[k])) return false;
+  }
+  return fields.size() > 1;
+}
+
+/// Items with their contexts or their tags, whichever the file has.
+struct Items {
+  Names names;
+  ItemFields fields = ItemFields::automatic;
+  std::size_t dimension = 0;
+  std::vector<double> numbers;
+  Names tags;
+  std::vector<Entry> assignments;
+};
+
+void add_numbers(const TabReader& row, bool is_new, Items& items) {
+  if (!is_new) row.fail(fmt::format("item '{}' stands twice", row.fields()[0]));
+  const std::size_t count = row.fields().size() - 1;
+  if (items.dimension == 0) items.dimension = count;
+  if (count == 0 || count != items.dimension) {
+    row.fail(
+        fmt::format("{} number{} (expected: {}, as in the first line)", count, count == 1 ? "" : "s", items.dimension));
+  }
+  for (std::size_t k = 1; k <= count; ++k) {
+    const double number = row.number(k);
+    if (!std::isfinite(number)) row.fail(fmt::format("number {} (must be finite)", number));
+    items.numbers.push_back(number);
+  }
+}
+
+void add_tags(const TabReader& row, NodeId item, Items& items) {
+  for (std::size_t k = 1; k < row.fields().size(); ++k) {
+    if (row.fields()[k].empty()) row.fail("an empty tag");
+    items.assignments.push_back({item, items.tags.insert(row.fields()[k])});
+  }
+}
+
+Items read_items(const std::filesystem::path& path, ItemFields wanted) {
+  Items items;
+  items.fields = wanted;
+  auto in = open_file(path);
+  TabReader reader(in, path.string());
+  while (reader.next()) {
+    const auto& fields = reader.fields();
+    if (fields[0].empty()) reader.fail("an empty item name");
+    if (items.fields == ItemFields::automatic) {
+      items.fields = has_numbers(fields) ? ItemFields::numbers : ItemFields::tags;
+    }
+    const std::size_t before = items.names.size();
+    const NodeId item = items.names.insert(fields[0]);
+    if (items.fields == ItemFields::numbers) {
+      add_numbers(reader, item == before, items);
+    } else {
+      add_tags(reader, item, items);
+    }
+  }
+  if (items.names.empty()) throw DataError(path.string(), 0, "no items");
+  return items;
+}
+
+/// Users whom the graph does not have are added to it.
+SparseRows read_payoffs(const std::filesystem::path& path, const Names& items, Graph& graph) {
+  Names users = graph.names();
+  std::vector<Entry> entries;
+  std::unordered_set<std::uint64_t> seen;
+  auto in = open_file(path);
+  TabReader reader(in, path.string());
+  while (reader.next()) {
+    const auto& fields = reader.fields();
+    if (fields.size() != 3 || fields[0].empty()) {
+      reader.fail("a line of another form (expected: user <tab> item <tab> payoff)");
+    }
+    const auto item = items.find(fields[1]);
+    if (!item) reader.fail(fmt::format("item '{}' is not in items.tsv", fields[1]));
+    const double payoff = reader.number(2);
+    if (!std::isfinite(payoff)) reader.fail(fmt::format("payoff {} (must be finite)", payoff));
+    const NodeId user = users.insert(fields[0]);
+    if (!seen.insert(static_cast<std::uint64_t>(user) << 32U | *item).second) {
+      reader.fail(fmt::format("user '{}' and item '{}' stand twice", fields[0], fields[1]));
+    }
+    if (payoff != 0.0) entries.push_back({user, *item, payoff});
+  }
+  if (entries.empty()) throw DataError(path.string(), 0, "no payoff other than 0");
+  if (users.size() > graph.node_count()) graph = Graph(std::move(users), graph.edges());
+  return {graph.node_count(), items.size(), entries};
+}
+
+}  // namespace
+
+Dataset read_own_files(const std::filesystem::path& folder, const OwnFilesOptions& options) {
+  Dataset dataset;
+  dataset.name = "files";
+  dataset.graph = read_edge_file(folder / "edges.tsv");
+  Items items = read_items(folder / "items.tsv", options.items);
+  dataset.items = std::move(items.names);
+  dataset.payoffs = read_payoffs(folder / "payoffs.tsv", dataset.items, dataset.graph);
+  if (items.fields == ItemFields::numbers) {
+    dataset.contexts.dimension = items.dimension;
+    dataset.contexts.numbers = std::move(items.numbers);
+  } else {
+    std::vector<std::string> tags;
+    for (std::size_t tag = 0; tag < items.tags.size(); ++tag) tags.emplace_back(items.tags[tag]);
+    dataset.summary.tags = tags.size();
+    dataset.summary.assignments = items.assignments.size();
+    set_contexts_from_tags(dataset, tags, items.assignments, options.contexts.minimum_count.value_or(1),
+                           options.contexts);
+  }
+  summarize_graph_and_payoffs(dataset);
+  return dataset;
+}
+
+}  // namespace goblin::data

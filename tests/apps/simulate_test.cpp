@@ -1,0 +1,123 @@
+#include "data/small_release.hpp"
+#include "support/command.hpp"
+
+#include <regex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class SimulateCommand : public test::Command {
+ protected:
+  SimulateCommand() {
+    write("edges.tsv", "ann\tbob\nbob\tcat\ncat\tann\ndan\teve\n");
+    write("items.tsv", "tea\t1\t0\nsoup\t0\t1\ncake\t0.5\t0.5\n");
+    write("payoffs.tsv", "ann\ttea\t1\nbob\ttea\t1\ndan\tsoup\t1\n");
+    write("labels.tsv", "ann\ta\nbob\ta\ncat\ta\ndan\tb\neve\tb\n");
+  }
+  /// The JSON of a run without what a clock says.
+  [[nodiscard]] std::string json(const std::string& arguments) const {
+    const auto outcome = goblin("simulate --json " + arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    return std::regex_replace(outcome.output, std::regex(R"json("(seconds|rounds_per_second)": [0-9.]+)json"), "");
+  }
+};
+
+TEST_F(SimulateCommand, prints_a_table_or_json) {
+  const std::string run = "simulate --rounds 50 --repetitions 2 --cliques 2 --clique-size 4 --dimension 3 ";
+  const auto text = goblin(run + "--policy linucb-sin gob.lin --alpha 0.1,0.5");
+  EXPECT_EQ(text.code, 0) << text.output;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("cliques: 8 users, 12 edges, contexts of 3 numbers, seed 0"),
+                                 HasSubstr("normalized reward"), HasSubstr(" +- "), HasSubstr("\nlinucb-sin    0.1"),
+                                 HasSubstr("\nlinucb-sin    0.5"), HasSubstr("\ngob.lin       0.5")));
+  const auto json = goblin(run + "--policy gob.lin --json").output;
+  EXPECT_THAT(json, AllOf(HasSubstr(R"("results": [)"), HasSubstr(R"("policy": "gob.lin", "alpha": 0.1, "rounds": 50)"),
+                          HasSubstr(R"("reward": )"), HasSubstr(R"("normalized_reward": )"),
+                          HasSubstr(R"("standard_error": )"), HasSubstr(R"("regret": )"), HasSubstr(R"("seconds": )"),
+                          HasSubstr(R"("engine": "dense")"), HasSubstr(R"("bytes": )")));
+}
+
+TEST_F(SimulateCommand, finds_the_same_on_any_number_of_threads) {
+  const std::string run =
+      "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 "
+      "--policy linucb-sin,linucb-ind,gob.lin,gob.lin.macro,gob.lin.block --clusters 3 ";
+  const std::string one = json(run + "--threads 1 --trace one.csv");
+  EXPECT_EQ(one, json(run + "--threads 3 --trace three.csv"));
+  EXPECT_EQ(read("one.csv"), read("three.csv"));
+  EXPECT_NE(one, json(run + "--seed 6"));
+}
+
+TEST_F(SimulateCommand, plays_in_a_users_own_files) {
+  const std::string run = "--world files --data . --arms 3 --rounds 40 --policy gob.lin.block --labels labels.tsv ";
+  EXPECT_THAT(json(run + "--trace t.csv --trace-every 20"),
+              AllOf(HasSubstr(R"("world": "files", "users": 5, "edges": 4, "dimension": 2)"),
+                    HasSubstr(R"("ratio_to_random": )")));
+  EXPECT_THAT(read("t.csv"),
+              AllOf(HasSubstr("world,policy,alpha,seed,repetition,round,user,arm,item,"),
+                    HasSubstr("\nfiles,gob.lin.block,0.1,0,0,20,"), HasSubstr("\nfiles,gob.lin.block,0.1,0,0,40,")));
+  write("items.tsv", "tea\tHot drink\nsoup\thot\ncake\tsweet\n");
+  EXPECT_THAT(json(run + "--dimension 2"), HasSubstr(R"("dimension": 2)"));
+}
+
+TEST_F(SimulateCommand, plays_on_any_graph) {
+  const std::string json_text = json("--world linear --graph edges.tsv --dimension 3 --rounds 50 --policy gob.lin");
+  EXPECT_THAT(json_text, AllOf(HasSubstr(R"("world": "linear", "users": 5, "edges": 4)"),
+                               ::testing::ContainsRegex(R"("regret_bound": [0-9])")));
+}
+
+TEST_F(SimulateCommand, plays_in_the_releases) {
+  const TemporaryFolder folder;
+  write_small_lastfm(folder / "hetrec2011-lastfm-2k");
+  write_small_delicious(folder / "hetrec2011-delicious-2k-reconstructed");
+  const std::string run =
+      " --data '" + folder.path().string() + "' --no-cache --dimension 2 --arms 2 --rounds 20 --policy gob.lin";
+  EXPECT_THAT(json("--world lastfm" + run), HasSubstr(R"("world": "Last.fm", "users": 4, "edges": 2)"));
+  EXPECT_THAT(json("--world delicious" + run), HasSubstr("Delicious (reconstructed)"));
+}
+
+TEST_F(SimulateCommand, an_interrupt_prints_what_was_done_so_far) {
+  // Waits until the program catches the signal: the last digit of SigCgt has the bit of SIGINT.
+  const auto outcome = shell("'" GOBLIN_COMMAND
+                             "' simulate --json --policy linucb-sin --rounds 4000000000 --threads 1 & pid=$!\n"
+                             "until grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status; do sleep 0.05; done\n"
+                             "kill -INT $pid; wait $pid");
+  EXPECT_EQ(outcome.code, 130) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("\"interrupted\": true"), HasSubstr("\"policy\": \"linucb-sin\""),
+                                    ::testing::ContainsRegex("\"rounds\": [1-9]")));
+}
+
+TEST_F(SimulateCommand, tells_wrong_usage_from_bad_data) {
+  const auto expect = [&](int code, const std::string& arguments, const std::string& message) {
+    const auto outcome = goblin("simulate --rounds 5 " + arguments);
+    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(message)) << arguments;
+  };
+  expect(2, "--policy best", "policy: 'best'");
+  expect(2, "--engine fast", "engine: 'fast'");
+  expect(2, "--world mars", "mars");
+  expect(2, "--policy gob.lin.macro", "--clusters, --cluster-size or --labels");
+  expect(2, "--alpha=-1", "alpha: -1");
+  expect(2, "--rounds 0", "0");
+  expect(2, "--repetitions -1", "-1");
+  expect(2, "--world linear", "--graph");
+  expect(2, "--graph edges.tsv", "--world cliques excludes --graph");
+  expect(2, "--world files --data . --arms 4", "arms: 4");
+  expect(2, "--world files --data . --graph-noise 4", "--world files excludes --graph-noise");
+  expect(2, "--graph-noise 5000", "expected_flips: 5000");
+  expect(3, "--world lastfm --data .", "no Last.fm data");
+  expect(3, "--world linear --graph none.tsv", "none.tsv: the file cannot be opened");
+  write("labels.tsv", "ann\ta\nbob\ta\ncat\ta\ndan\tb\neve\tb\nfay\tb\n");
+  expect(3, "--world files --data . --arms 2 --policy gob.lin.macro --labels labels.tsv",
+         "user 'fay' is not in the data");
+  write("payoffs.tsv", "ann\tbread\t1\n");
+  expect(3, "--world files --data .", "payoffs.tsv:1: item 'bread' is not in items.tsv");
+  expect(1, "--trace no/such/folder/t.csv", "cannot be written");
+}
+
+}  // namespace
+}  // namespace goblin
