@@ -42,8 +42,7 @@ class File {
 /// A new file beside the one to be written, which takes its name when it is whole and vanishes otherwise.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& path)
-      : path_(path), file_(open_new()) {
+  explicit AtomicFile(const std::filesystem::path& path) : path_(path), file_(open_new()) {
     if (!file_.is_open()) fail_system(fmt::format("{}: cannot be written", path.string()));
   }
   AtomicFile(const AtomicFile&) = delete;
