@@ -14,16 +14,16 @@ constexpr std::size_t dimension = 25;
 constexpr std::size_t lastfm_rows = 1892 * dimension;
 
 /// Plays as many rounds as the benchmark has iterations, and reports the engine and its work.
-void play(benchmark::State& state, const Graph& graph, std::size_t arms, EngineKind kind) {
-  const auto rounds = make_rounds(state.max_iterations, graph.node_count(), arms, dimension);
-  auto bandit = Bandit::gob_lin(graph, {.dimension = dimension, .alpha = 0.1, .engine = {.kind = kind}});
+void play(benchmark::State& state, const world::World& world, EngineKind kind) {
+  const auto rounds = first_rounds(world, state.max_iterations);
+  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = 0.05, .engine = {.kind = kind}});
   Decision decision;
   std::size_t solver_iterations = 0;
   std::size_t t = 0;
   while (state.KeepRunning()) {
-    const Round& round = rounds[t++];
+    const world::Round& round = rounds[t++];
     bandit.select(round.user, {round.contexts, dimension}, {}, decision);
-    const auto solve = bandit.update(round.user, round.context(decision.arm, dimension), round.reward);
+    const auto solve = bandit.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
     solver_iterations += solve.iterations;
   }
   const auto summary = bandit.summary();
@@ -33,21 +33,20 @@ void play(benchmark::State& state, const Graph& graph, std::size_t arms, EngineK
   state.SetLabel(std::string(name_of(summary.components.front().engine)));
 }
 
-void round_4cliques(benchmark::State& state, std::size_t flips, EngineKind kind) {
-  play(state, four_cliques(flips), 10, kind);
+void round_4cliques(benchmark::State& state, double graph_noise, EngineKind kind) {
+  play(state, world::Cliques({.graph_noise = graph_noise, .payoff_noise = 0.25}), kind);
 }
-BENCHMARK_CAPTURE(round_4cliques, clean, 0, EngineKind::automatic)->Iterations(10'000);
-BENCHMARK_CAPTURE(round_4cliques, noise_500, 500, EngineKind::automatic)->Iterations(10'000);
-BENCHMARK_CAPTURE(round_4cliques, noise_500_dense, 500, EngineKind::dense)->Iterations(10'000);
-BENCHMARK_CAPTURE(round_4cliques, noise_500_sparse, 500, EngineKind::sparse)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, clean, 0.0, EngineKind::automatic)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, noise_500, 500.0, EngineKind::automatic)->Iterations(10'000);
+BENCHMARK_CAPTURE(round_4cliques, noise_500_sparse, 500.0, EngineKind::sparse)->Iterations(10'000);
 
 void round_lastfm(benchmark::State& state) {
-  const auto graph = lastfm_graph();
-  if (!graph) {
+  const auto data = lastfm();
+  if (!data) {
     state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
     return;
   }
-  play(state, *graph, 25, EngineKind::automatic);
+  play(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), EngineKind::automatic);
 }
 BENCHMARK(round_lastfm)->Iterations(5'000)->Unit(benchmark::kMillisecond);
 
@@ -69,15 +68,14 @@ BENCHMARK(dense_rank_one)->Arg(12'000)->Iterations(10)->Unit(benchmark::kMillise
 
 /// Selecting alone, from the belief after some rewards.
 void select(benchmark::State& state, std::size_t users) {
-  constexpr std::size_t arms = 25;
-  const Graph graph = users == 1 ? Graph(1) : generate::cliques(1, users);
-  const auto rounds = make_rounds(500, graph.node_count(), arms, dimension);
-  auto bandit = Bandit::gob_lin(graph, {.dimension = dimension, .alpha = 0.1});
-  for (const Round& round : rounds) bandit.update(round.user, round.context(0, dimension), round.reward);
+  const world::Cliques world({.cliques = 1, .size = users, .dimension = dimension, .arms = 25});
+  const auto rounds = first_rounds(world, 500);
+  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = 0.1});
+  for (const world::Round& round : rounds) bandit.update(round.user, round.context(0), round.payoffs[0]);
   Decision decision;
   std::size_t t = 0;
   while (state.KeepRunning()) {
-    const Round& round = rounds[t++ % rounds.size()];
+    const world::Round& round = rounds[t++ % rounds.size()];
     bandit.select(round.user, {round.contexts, dimension}, {}, decision);
     benchmark::DoNotOptimize(decision.arm);
   }
