@@ -135,8 +135,8 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts, 
 }
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
-  // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a variance x^T C x
-  // by up to |x|^2 |e|: the longer the context, the more exact u has to be.
+  // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a score by about
+  // |x| |e|: the longer the context, the more exact u has to be.
   constexpr double tightest = 1e-14;
   double largest = 0.0;
   double squared_length = 0.0;
@@ -147,7 +147,7 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   start_from_zero();
   for (std::size_t k = 0; k < dimension_; ++k) residual_[node * stride() + k] = context[k] / largest;
   Learned result;
-  const double wanted = 0.1 * options_.tolerance / std::max(1.0, squared_length / prior_.ridge);
+  const double wanted = 0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.ridge));
   result.solve = solve(std::max(tightest, wanted));
   for (double& value : solution_) value *= largest;
 
