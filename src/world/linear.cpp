@@ -14,7 +14,8 @@
 namespace goblin::world {
 namespace {
 
-void check(const LinearOptions& options) {
+void check(const Graph& graph, const LinearOptions& options) {
+  if (graph.node_count() == 0) throw std::invalid_argument("graph: no nodes (must have at least 1)");
   if (options.dimension == 0) throw std::invalid_argument("dimension: 0 (must be at least 1)");
   if (options.arms == 0) throw std::invalid_argument("arms: 0 (must be at least 1)");
   if (!(options.payoff_noise >= 0.0 && std::isfinite(options.payoff_noise))) {
@@ -27,7 +28,7 @@ void check(const LinearOptions& options) {
 }
 
 std::vector<double> smooth_vectors(const Graph& graph, const LinearOptions& options) {
-  check(options);
+  check(graph, options);
   const auto n = static_cast<Eigen::Index>(graph.node_count());
   const auto d = static_cast<Eigen::Index>(options.dimension);
   Eigen::SparseMatrix<double> matrix(n, n);
@@ -60,8 +61,7 @@ Linear::Linear(const Graph& graph, const LinearOptions& options)
 
 Linear::Linear(Graph graph, std::vector<double> user_vectors, const LinearOptions& options, std::string name)
     : graph_(std::move(graph)), user_vectors_(std::move(user_vectors)), options_(options), name_(std::move(name)) {
-  check(options);
-  if (graph_.node_count() == 0) throw std::invalid_argument("graph: no nodes (must have at least 1)");
+  check(graph_, options);
   if (user_vectors_.size() != graph_.node_count() * options.dimension) {
     throw std::invalid_argument(fmt::format("user_vectors: {} numbers (must be {} for each of the {} users)",
                                             user_vectors_.size(), options.dimension, graph_.node_count()));

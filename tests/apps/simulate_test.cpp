@@ -81,11 +81,12 @@ TEST_F(SimulateCommand, plays_in_the_releases) {
 }
 
 TEST_F(SimulateCommand, an_interrupt_prints_what_was_done_so_far) {
-  // Waits until the program catches the signal: the last digit of SigCgt has the bit of SIGINT.
+  // Waits until the program catches the signal (the last digit of SigCgt has the bit of SIGINT), and a second for it to
+  // play some rounds on a busy machine.
   const auto outcome = shell("'" GOBLIN_COMMAND
                              "' simulate --json --policy linucb-sin --rounds 4000000000 --threads 1 & pid=$!\n"
                              "until grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status; do sleep 0.05; done\n"
-                             "kill -INT $pid; wait $pid");
+                             "sleep 1; kill -INT $pid; wait $pid");
   EXPECT_EQ(outcome.code, 130) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("\"interrupted\": true"), HasSubstr("\"policy\": \"linucb-sin\""),
                                     ::testing::ContainsRegex("\"rounds\": [1-9]")));
