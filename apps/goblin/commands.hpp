@@ -9,6 +9,7 @@ namespace goblin::app {
 void add_cluster(CLI::App& app);
 void add_data(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_reproduce(CLI::App& app);
 void add_simulate(CLI::App& app);
 
 /// What a bare `goblin` shows: a worked example.

@@ -43,4 +43,13 @@ std::string run_gnuplot(const std::string& script) {
   return output;
 }
 
+void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script) {
+  std::string name;
+  for (const char c : std::filesystem::absolute(folder).string()) {
+    name += c;
+    if (c == '\'') name += c;
+  }
+  run_gnuplot(fmt::format("cd '{}'\n{}", name, script));
+}
+
 }  // namespace goblin::app

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   goblin::app::add_cluster(app);
   goblin::app::add_data(app);
   goblin::app::add_replay(app);
+  goblin::app::add_reproduce(app);
   goblin::app::add_simulate(app);
   try {
     app.parse(argc, argv);

@@ -41,11 +41,11 @@ void Progress::show(std::uint64_t done) {
   if (!lock || now - drawn_ < interval) return;
   drawn_ = now;
   const double seconds = std::chrono::duration<double>(now - begin_).count();
-  const double rate = static_cast<double>(done) / seconds;
+  const double rate = static_cast<double>(done - std::min<std::uint64_t>(done, skipped_)) / seconds;
   const std::uint64_t total = total_;
   const bool bytes = unit_ == "bytes";
   const std::string speed = bytes ? fmt::format("{:.1f} MB, {:.1f} MB/s", static_cast<double>(done) / 1e6, rate / 1e6)
-                                  : fmt::format("{} {}, {:.0f}/s", done, unit_, rate);
+                                  : fmt::format("{} {}, {:.{}f}/s", done, unit_, rate, rate < 10.0 ? 1 : 0);
   if (total == 0) {
     fmt::print(stderr, "\r\x1b[K{}", speed);
   } else {

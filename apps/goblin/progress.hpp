@@ -20,6 +20,11 @@ class Progress {
   ~Progress();
 
   void advance() { show(++done_); }
+  /// One that needed no work: it counts as done, but not for the speed.
+  void skip() {
+    ++skipped_;
+    show(++done_);
+  }
   void show(std::uint64_t done);
   void set_total(std::uint64_t total) { total_ = total; }
 
@@ -32,6 +37,7 @@ class Progress {
   Clock::time_point begin_;
   Clock::time_point drawn_;
   std::atomic<std::uint64_t> done_ = 0;
+  std::atomic<std::uint64_t> skipped_ = 0;
   std::mutex drawing_;
 };
 

@@ -11,12 +11,11 @@
 #include "goblin/world/catalogue.hpp"
 #include "goblin/world/cliques.hpp"
 #include "goblin/world/linear.hpp"
+#include "interrupt.hpp"
 #include "json.hpp"
 #include "progress.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -65,26 +64,6 @@ struct Request {
   bool json = false;
   std::string trace_file;
   std::uint64_t trace_every = 1;
-};
-
-volatile std::sig_atomic_t interrupted = 0;
-
-/// While it lives, the first Ctrl-C asks the simulation to stop; the second ends the program as usual.
-class StopOnInterrupt {
- public:
-  StopOnInterrupt() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigaction(SIGINT, &action, &before_);
-  }
-  StopOnInterrupt(const StopOnInterrupt&) = delete;
-  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
-  ~StopOnInterrupt() { ::sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_ {};
 };
 
 using WorldMaker = std::function<std::shared_ptr<const world::World>(std::uint64_t repetition)>;
@@ -196,7 +175,7 @@ void print_results(const Request& request, const world::World& world, const std:
     fmt::print("{}: {} users, {} edges, contexts of {} numbers, seed {}\n\n{}", world.name(),
                world.graph().node_count(), world.graph().edge_count(), world.dimension(), request.seed,
                report::table(results));
-    if (interrupted != 0) fmt::print("\ninterrupted: this is what was done so far\n");
+    if (interrupted()) fmt::print("\ninterrupted: this is what was done so far\n");
     return;
   }
   std::string list;
@@ -207,7 +186,7 @@ void print_results(const Request& request, const world::World& world, const std:
       "{{\"world\": {}, \"users\": {}, \"edges\": {}, \"dimension\": {}, \"seed\": {}, \"repetitions\": {}, "
       "\"interrupted\": {}, \"results\": [\n  {}]}}\n",
       json_string(world.name()), world.graph().node_count(), world.graph().edge_count(), world.dimension(),
-      request.seed, request.repetitions, interrupted != 0, list);
+      request.seed, request.repetitions, interrupted(), list);
 }
 
 void run(const Request& request) {
@@ -235,16 +214,14 @@ void run(const Request& request) {
   experiment::SweepOptions options{
       .simulate = {.rounds = request.rounds, .record_every = csv.is_open() ? request.trace_every : 0},
       .threads = request.threads};
-  options.simulate.clock = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
+  options.simulate.clock = seconds_now;
   const StopOnInterrupt stop;
   std::vector<std::vector<experiment::Trace>> traces;
   {
     Progress progress("rounds", request.rounds * stages.size() * cases.size());
     options.simulate.keep_going = [&progress] {
       progress.advance();
-      return interrupted == 0;
+      return !interrupted();
     };
     traces = experiment::sweep(stages, cases, options);
   }
@@ -261,7 +238,7 @@ void run(const Request& request) {
     csv.close();
     if (!csv) throw std::runtime_error(fmt::format("{}: the file cannot be written", request.trace_file));
   }
-  if (interrupted != 0) throw CLI::RuntimeError(128 + SIGINT);
+  if (interrupted()) throw CLI::RuntimeError(interrupted_exit);
 }
 
 /// Which worlds an option is for; another world refuses it.

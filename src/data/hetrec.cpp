@@ -275,8 +275,8 @@ Dataset read(const std::filesystem::path& given, const Release& release, const R
   const auto folder = find(given, release);
   if (folder.empty()) {
     throw DataError(given.string(), 0,
-                    fmt::format("no {} data: neither {} nor a folder {}* is there", release.name, release.payoffs.file,
-                                release.folder));
+                    fmt::format("no {} data: neither {} nor a folder {}* is there (goblin data fetch gets it)",
+                                release.name, release.payoffs.file, release.folder));
   }
   const std::array tables = {release.friends, release.items, release.tags, release.payoffs, release.assignments};
   std::vector<std::filesystem::path> files;

@@ -77,7 +77,8 @@ Trace simulate(Bandit& bandit, const world::World& world, const SimulateOptions&
                             .average_payoff = average,
                             .reward = trace.reward,
                             .normalized_reward = trace.normalized_reward(),
-                            .regret = trace.regret});
+                            .regret = trace.regret,
+                            .log_determinant = bandit.log_determinant()});
     }
   }
   if (options.clock) trace.seconds = options.clock() - begin;

@@ -1,12 +1,9 @@
 #include "goblin/experiment/sweep.hpp"
 
+#include "experiment/jobs.hpp"
+
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <exception>
-#include <mutex>
 #include <stdexcept>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -38,23 +35,16 @@ std::string engines_of(const BanditSummary& bandit) {
 }
 
 template <typename Value>
-Estimate estimate(const std::vector<const Trace*>& traces, Value value) {
-  const auto n = static_cast<double>(traces.size());
-  double sum = 0.0;
-  for (const Trace* trace : traces) sum += value(*trace);
-  Estimate result{.mean = sum / n, .standard_error = {}};
-  if (traces.size() < 2) return result;
-  double squares = 0.0;
-  for (const Trace* trace : traces) squares += (value(*trace) - result.mean) * (value(*trace) - result.mean);
-  result.standard_error = std::sqrt(squares / (n - 1.0) / n);
-  return result;
+Estimate estimate_of(const std::vector<const Trace*>& traces, Value value) {
+  std::vector<double> values;
+  for (const Trace* trace : traces) values.push_back(value(*trace));
+  return estimate(values);
 }
 
 }  // namespace
 
 std::vector<std::vector<Trace>> sweep(std::span<const Stage> stages, std::span<const Case> cases,
                                       const SweepOptions& options) {
-  if (options.threads == 0) throw std::invalid_argument("threads: 0 (must be at least 1)");
   std::vector<std::vector<Trace>> traces(cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k) {
     traces[k].resize(stages.size());
@@ -63,29 +53,12 @@ std::vector<std::vector<Trace>> sweep(std::span<const Stage> stages, std::span<c
       trace.alpha = cases[k].alpha;
     }
   }
-  const std::size_t count = cases.size() * stages.size();
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failure_lock;
-  const auto work = [&] {
-    for (std::size_t job = next++; job < count; job = next++) {
-      try {
-        const std::size_t stage = job / cases.size();
-        const std::size_t at = job % cases.size();
-        traces[at][stage] = run(stages[stage], cases[at], options.simulate);
-        if (traces[at][stage].rounds < options.simulate.rounds) next = count;  // it was stopped
-      } catch (...) {
-        const std::lock_guard lock(failure_lock);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  std::vector<std::jthread> helpers;
-  for (std::size_t k = 1; k < std::min(options.threads, count); ++k) helpers.emplace_back(work);
-  work();
-  helpers.clear();
-  if (failure) std::rethrow_exception(failure);
+  run_jobs(cases.size() * stages.size(), options.threads, [&](std::size_t job) {
+    const std::size_t stage = job / cases.size();
+    const std::size_t at = job % cases.size();
+    traces[at][stage] = run(stages[stage], cases[at], options.simulate);
+    return traces[at][stage].rounds == options.simulate.rounds;  // else it was stopped
+  });
   return traces;
 }
 
@@ -103,22 +76,22 @@ Result summarize(std::span<const Trace> traces) {
                 .alpha = first.alpha,
                 .repetitions = most > 0 ? whole.size() : 0,
                 .rounds = most,
-                .reward = estimate(whole, [](const Trace& trace) { return trace.reward; }),
-                .random_reward = estimate(whole, [](const Trace& trace) { return trace.random_reward; }),
-                .normalized_reward = estimate(whole, [](const Trace& trace) { return trace.normalized_reward(); }),
+                .reward = estimate_of(whole, [](const Trace& trace) { return trace.reward; }),
+                .random_reward = estimate_of(whole, [](const Trace& trace) { return trace.random_reward; }),
+                .normalized_reward = estimate_of(whole, [](const Trace& trace) { return trace.normalized_reward(); }),
                 .ratio_to_random = {},
                 .regret = {},
                 .regret_bound = {},
-                .seconds = estimate(whole, [](const Trace& trace) { return trace.seconds; }).mean,
+                .seconds = estimate_of(whole, [](const Trace& trace) { return trace.seconds; }).mean,
                 .engine = engines_of(first.bandit)};
   const bool negative =
       std::any_of(whole.begin(), whole.end(), [](const Trace* trace) { return trace->negative_payoffs; });
   if (!negative && result.random_reward.mean > 0.0) {
     result.ratio_to_random = result.reward.mean / result.random_reward.mean;
   }
-  if (first.regret) result.regret = estimate(whole, [](const Trace& trace) { return trace.regret.value_or(0.0); });
+  if (first.regret) result.regret = estimate_of(whole, [](const Trace& trace) { return trace.regret.value_or(0.0); });
   if (first.regret_bound) {
-    result.regret_bound = estimate(whole, [](const Trace& trace) { return trace.regret_bound.value_or(0.0); });
+    result.regret_bound = estimate_of(whole, [](const Trace& trace) { return trace.regret_bound.value_or(0.0); });
   }
   if (result.seconds > 0.0) result.rounds_per_second = static_cast<double>(most) / result.seconds;
   for (const Trace* trace : whole) result.bytes = std::max(result.bytes, trace->bandit.bytes);

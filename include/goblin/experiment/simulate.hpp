@@ -23,6 +23,7 @@ struct TraceRow {
   double reward = 0.0;                ///< sum of the payoffs
   double normalized_reward = 0.0;     ///< sum of payoff - average payoff
   std::optional<double> regret = {};  ///< sum of (best expected payoff - chosen one's), where it is known
+  double log_determinant = 0.0;       ///< Bandit::log_determinant
 };
 
 /// What a bandit did in a world.

@@ -39,6 +39,13 @@ struct Estimate {
   std::optional<double> standard_error;
 };
 
+/// Throws std::invalid_argument if there are no values.
+[[nodiscard]] Estimate estimate(std::span<const double> values);
+
+/// How far, in standard errors, the mean of `count` numbers may be off: |t| of Student's distribution with count - 1
+/// degrees of freedom stays below it with the given probability. Throws std::invalid_argument below 2 numbers.
+[[nodiscard]] double student_quantile(std::size_t count, double probability);
+
 /// A case over its repetitions. Of simulations that were stopped, those that came to their end count; if none did, the
 /// one that came farthest.
 struct Result {

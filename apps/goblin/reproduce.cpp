@@ -1,0 +1,236 @@
+#include "commands.hpp"
+#include "data_options.hpp"
+#include "gnuplot.hpp"
+#include "goblin/experiment/paper.hpp"
+#include "goblin/report/claims.hpp"
+#include "goblin/report/page.hpp"
+#include "goblin/report/paper_figures.hpp"
+#include "interrupt.hpp"
+#include "json.hpp"
+#include "progress.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+namespace {
+
+constexpr const char* examples =
+    "A run that was stopped goes on where it was: finished simulations are kept under OUT/cells.\n\n"
+    "Examples:\n"
+    "  goblin reproduce cliques --quick\n"
+    "  goblin reproduce all --data DIR --out report\n"
+    "  goblin reproduce lastfm --data DIR --seeds 20     # ten more seeds cost ten more seeds\n";
+
+struct Request {
+  std::string part = "all";
+  bool quick = false;
+  std::optional<std::uint64_t> rounds;
+  std::optional<std::size_t> seeds;
+  std::string out = "reproduction";
+  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  DataRequest data;
+  bool json = false;
+};
+
+/// The command that would make the same report: what it says does not depend on folders and threads.
+std::string command_of(const Request& request) {
+  std::string command = "goblin reproduce " + request.part;
+  if (request.quick) command += " --quick";
+  if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
+  if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
+  return command;
+}
+
+experiment::paper::Options options_of(const Request& request) {
+  experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
+  const auto wanted = [&](const char* part) { return request.part == part || request.part == "all"; };
+  options.cliques = wanted("cliques");
+  const auto read = [&](auto reader) {
+    return std::make_shared<const data::Dataset>(reader(request.data.required_folder(), request.data.read_options()));
+  };
+  if (wanted("lastfm")) options.lastfm = read(data::read_lastfm);
+  if (wanted("delicious")) options.delicious = read(data::read_delicious);
+  return options;
+}
+
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+  std::ofstream out(path, std::ios::binary);
+  if (out) write(out);
+  out.close();
+  if (!out)
+    throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw std::runtime_error(fmt::format("{}: gnuplot did not write it", path.string()));
+  return text.str();
+}
+
+/// Draws the figures into a folder, and reads back what goes into the page.
+std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder) {
+  const std::string script = report::gnuplot_script(figures);
+  write_file(folder / "figures.gp", [&](std::ostream& out) { out << script; });
+  run_gnuplot_in(folder, script);
+  std::vector<report::DrawnFigure> drawn;
+  for (report::Figure& figure : figures) {
+    report::DrawnFigure each{.figure = std::move(figure), .panels = {}};
+    for (std::size_t k = 1; k <= each.figure.panels.size(); ++k) {
+      const std::string name = fmt::format("{}-{}", each.figure.name, k);
+      const auto file = folder / (name + ".svg");
+      each.panels.push_back(
+          report::inline_svg(read_file(file), name, each.figure.caption + " " + each.figure.panels[k - 1].title));
+      std::filesystem::remove(file);
+    }
+    drawn.push_back(std::move(each));
+  }
+  return drawn;
+}
+
+void write_report(const report::Report& report, const std::filesystem::path& out) {
+  const auto csv = out / "csv";
+  write_file(csv / "verdicts.csv", [&](std::ostream& file) { report::write_verdicts_csv(file, report); });
+  write_file(csv / "results.csv", [&](std::ostream& file) { report::write_results_csv(file, report.results); });
+  write_file(csv / "times.csv", [&](std::ostream& file) { report::write_times_csv(file, report.results); });
+  for (const report::DrawnFigure& drawn : report.figures) {
+    write_file(csv / (drawn.figure.name + ".csv"), [&](std::ostream& file) { report::write_csv(file, drawn.figure); });
+  }
+  write_file(out / "index.html", [&](std::ostream& file) { file << report::page(report); });
+}
+
+std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
+
+void print_plan(const experiment::paper::Plan& plan, const Request& request) {
+  fmt::print("{}: {} simulations on {} threads\n", command_of(request), plan.cell_count(), request.threads);
+  const auto print = [](const char* what, const experiment::Study& study) {
+    fmt::print("  {}: {} rounds, evaluation seeds {}\n  {:{}}  tuned over {} rounds on seeds {}\n", what, study.rounds,
+               list_of(study.evaluation_seeds), "", std::string_view(what).size(), study.tuning_rounds,
+               list_of(study.tuning_seeds));
+  };
+  if (!plan.grid.empty()) print("4Cliques", plan.grid.front().study);
+  for (const auto& study : plan.datasets) {
+    print(study.condition.key.starts_with("lastfm") ? "Last.fm" : "Delicious", study);
+  }
+}
+
+std::string json_of(const report::Report& report, const Request& request, double seconds) {
+  std::string list;
+  for (std::size_t k = 0; k < report.tuned.size(); ++k) {
+    const report::Claim& claim = report.tuned[k];
+    const report::Difference& weakest = claim.weakest();
+    list += fmt::format(
+        R"({}{{"claim": {}, "text": {}, "verdict": {}, "in_hindsight": {}, "weakest": {{"difference": {}, "mean": {}, )"
+        R"("standard_error": {}, "low": {}, "high": {}, "seeds": {}, "unit": {}}}}})",
+        k == 0 ? "" : ",\n  ", json_string(claim.id), json_string(claim.text), json_string(name_of(claim.verdict)),
+        json_string(name_of(report.hindsight[k].verdict)), json_string(weakest.label),
+        json_number(weakest.estimate.mean), json_number(weakest.estimate.standard_error), json_number(weakest.low),
+        json_number(weakest.high), weakest.by_seed.size(), json_string(claim.unit));
+  }
+  return fmt::format(
+      "{{\"command\": {}, \"version\": {}, \"report\": {}, \"simulations\": {}, \"seconds\": {:.1f}, \"claims\": [\n"
+      "  {}]}}\n",
+      json_string(report.command), json_string(report.version),
+      json_string((std::filesystem::path(request.out) / "index.html").string()), report.results.plan.cell_count(),
+      seconds, list);
+}
+
+void run(const Request& request) {
+  if (!has_gnuplot()) {
+    throw std::runtime_error(
+        "the figures need the program gnuplot, which is not there (Debian and Ubuntu: apt install gnuplot-nox)");
+  }
+  const auto plan = experiment::paper::plan(options_of(request));
+  const std::filesystem::path out = request.out;
+  const experiment::CellStore store(out / "cells");
+  std::filesystem::create_directories(out / "figures");
+  std::filesystem::create_directories(out / "csv");
+
+  if (!request.json) print_plan(plan, request);
+  std::fflush(stdout);
+  const double begin = seconds_now();
+  std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> found = 0;
+  std::optional<experiment::paper::Results> results;
+  {
+    const StopOnInterrupt stop;
+    Progress progress("simulations", plan.cell_count());
+    results = experiment::paper::run(plan, store,
+                                     {.threads = request.threads,
+                                      .clock = seconds_now,
+                                      .keep_going = [] { return !interrupted(); },
+                                      .on_cell =
+                                          [&](bool was_there) {
+                                            ++done;
+                                            if (was_there) ++found;
+                                            was_there ? progress.skip() : progress.advance();
+                                          }});
+  }
+  if (!results) {
+    fmt::print(stderr,
+               "goblin: interrupted: {} of {} simulations are kept in {}; the same command goes on from there\n",
+               done.load(), plan.cell_count(), (out / "cells").string());
+    throw CLI::RuntimeError(interrupted_exit);
+  }
+  const report::Report report{.results = *results,
+                              .tuned = judge_claims(*results, report::Choice::tuned),
+                              .hindsight = judge_claims(*results, report::Choice::hindsight),
+                              .figures = draw(report::paper_figures(*results), out / "figures"),
+                              .command = command_of(request),
+                              .version = GOBLIN_VERSION};
+  write_report(report, out);
+  const double seconds = seconds_now() - begin;
+  if (request.json) {
+    fmt::print("{}", json_of(report, request, seconds));
+    return;
+  }
+  fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",
+             report::verdict_table(report.tuned), done.load(), found.load(), (out / "cells").string(), seconds,
+             (out / "index.html").string());
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("reproduce", "Run the paper's experiments and write a report");
+  command->footer(examples);
+  command->add_option("part", request->part, "cliques, lastfm, delicious or all")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "all"}));
+  command->add_flag("--quick", request->quick, "Fewer rounds, seeds and settings: every figure in a minute or two");
+  command->add_option("--out", request->out, "Folder of the report and of finished simulations")
+      ->capture_default_str()
+      ->type_name("DIR");
+  command->add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data)")
+      ->check(whole_number());
+  command->add_option("--rounds", request->rounds, "Rounds (default: 10,000); tuning takes half as many")
+      ->check(whole_number());
+  command->add_option("--threads", request->threads, "Simulations at the same time")
+      ->capture_default_str()
+      ->check(whole_number())
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", request->json, "Print the verdicts as JSON");
+  add_data_folder(*command, request->data);
+  add_cache_options(*command, request->data);
+  command->callback([request] { run(*request); });
+}
+
+}  // namespace goblin::app

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "goblin/bandit/policy.hpp"
+#include "goblin/world/world.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace goblin::experiment {
+
+/// A world at any seed, for all cells that play in it.
+struct Condition {
+  /// What the cells' files go by: two conditions with the same key must be the same world. Letters, digits, '.', '-'
+  /// and '/'.
+  std::string key;
+  std::function<std::shared_ptr<const world::World>(std::uint64_t seed)> world_at;
+  /// Whether the graph is the same at every seed; its clusterings are then made once.
+  bool fixed_graph = false;
+};
+
+/// How users are grouped for the policies with clusters: so many clusters, or clusters of so many users on average. One
+/// of the two; none for other policies.
+struct Grouping {
+  std::size_t clusters = 0;
+  std::size_t cluster_size = 0;
+
+  [[nodiscard]] bool operator==(const Grouping&) const = default;
+};
+
+/// "50 clusters", "20 users each"; empty for none.
+[[nodiscard]] std::string name_of(const Grouping& grouping);
+
+/// A policy with all that can be tuned about it.
+struct Setting {
+  Policy policy = Policy::gob_lin;
+  double alpha = 0.1;
+  /// All contexts times this; done as ridge = coupling = 1 / scale^2, which is the same.
+  double scale = 1.0;
+  Grouping grouping = {};
+  /// The confidence bound of the paper's Figures 1 and 2 in the place of alpha, with the true norm and noise. For
+  /// worlds with known vectors and policies with a node for every user.
+  bool printed_bound = false;
+
+  [[nodiscard]] bool operator==(const Setting&) const = default;
+};
+
+/// One simulation.
+struct Cell {
+  const Condition* condition = nullptr;
+  Setting setting;
+  std::uint64_t seed = 0;
+  std::uint64_t rounds = 0;
+};
+
+/// The sums up to a round.
+struct Point {
+  std::uint64_t round = 0;
+  double reward = 0.0;
+  double random_reward = 0.0;
+  double log_determinant = 0.0;
+  std::optional<double> regret = {};
+  std::optional<double> regret_bound = {};  ///< Theorem 1 up to here
+
+  /// The paper's measure: the sum of a_t - (average payoff at t).
+  [[nodiscard]] double normalized_reward() const { return reward - random_reward; }
+};
+
+/// What a cell found: about a hundred points, the last of them at the last round.
+struct Outcome {
+  std::vector<Point> curve;
+  /// For the simulation alone. Not known where the file with the time was lost.
+  std::optional<double> seconds;
+
+  [[nodiscard]] const Point& last() const { return curve.back(); }
+  [[nodiscard]] double normalized_reward() const { return last().normalized_reward(); }
+};
+
+/// Finished cells as files in a folder: CONDITION/SETTING/rounds-T-seed-S.cell holds what was found, which is the same
+/// on every run, and .seconds beside it the time it took, which is not. Each is written all at once or not at all.
+class CellStore {
+ public:
+  /// Makes the folder. Throws std::system_error if nothing can be written there.
+  explicit CellStore(std::filesystem::path folder);
+
+  /// Nothing if there is no such file or if it is damaged: the cell is then to be run again.
+  [[nodiscard]] std::optional<Outcome> load(const Cell& cell) const;
+  /// Throws std::system_error if it cannot be written.
+  void save(const Cell& cell, const Outcome& outcome) const;
+  [[nodiscard]] std::filesystem::path path(const Cell& cell) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+struct RunOptions {
+  std::size_t threads = 1;
+  /// Seconds since some moment; the library has no clock of its own.
+  std::function<double()> clock = {};
+  /// Asked after every round, from several threads; false stops. Cells that were not finished leave nothing behind.
+  std::function<bool()> keep_going = {};
+  /// Called after every cell, from several threads, with whether it was found in the store.
+  std::function<void(bool found)> on_cell = {};
+};
+
+/// Runs the cells that the store does not have, and saves each as it ends: outcomes in the order of the cells. Nothing
+/// if it was stopped. What an outcome is does not depend on the threads or on what was there before.
+[[nodiscard]] std::optional<std::vector<Outcome>> run_cells(std::span<const Cell> cells, const CellStore& store,
+                                                            const RunOptions& options);
+
+}  // namespace goblin::experiment

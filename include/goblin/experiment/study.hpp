@@ -1,0 +1,73 @@
+#pragma once
+
+#include "goblin/experiment/cell.hpp"
+#include "goblin/experiment/sweep.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace goblin::experiment {
+
+/// A policy that competes in a study, with what may be tuned about it.
+struct Contender {
+  std::string name;  ///< of its own within the study
+  Policy policy = Policy::gob_lin;
+  std::vector<double> alphas;
+  std::vector<double> scales = {1.0};
+  std::vector<Grouping> groupings = {Grouping{}};
+  bool printed_bound = false;
+
+  /// Every combination.
+  [[nodiscard]] std::vector<Setting> settings() const;
+};
+
+/// Contenders in the same world. Each is tuned on its own on the tuning seeds, over fewer rounds perhaps, and reported
+/// on the evaluation seeds, which no choice has seen.
+struct Study {
+  Condition condition;
+  std::vector<Contender> contenders;
+  std::vector<std::uint64_t> tuning_seeds;
+  std::vector<std::uint64_t> evaluation_seeds;
+  std::uint64_t tuning_rounds = 0;
+  std::uint64_t rounds = 0;
+  /// So many settings, those that tuned best, are run on the evaluation seeds: the first is the contender's result, the
+  /// others are for the best in hindsight.
+  std::size_t finalists = 1;
+};
+
+struct Finalist {
+  Setting setting;
+  /// The mean normalized reward on the tuning seeds; none where there was nothing to choose.
+  std::optional<double> tuning;
+  std::vector<Outcome> outcomes;  ///< one for each evaluation seed
+
+  /// Of the normalized rewards at the end.
+  [[nodiscard]] Estimate estimate() const;
+};
+
+/// How a contender did.
+struct Entry {
+  std::string name;
+  std::vector<Finalist> finalists;  ///< the best on the tuning seeds first; of equals, the earlier setting
+
+  [[nodiscard]] const Finalist& tuned() const { return finalists.front(); }
+  /// The finalist that did best on the evaluation seeds themselves: the paper's way of choosing.
+  [[nodiscard]] const Finalist& hindsight() const;
+};
+
+struct StudyResult {
+  Study study;
+  std::vector<Entry> entries;  ///< in the order of the contenders
+
+  [[nodiscard]] const Entry& entry(std::string_view name) const;
+};
+
+/// How many cells the studies have, those for tuning and those for the evaluation.
+[[nodiscard]] std::size_t cell_count(std::span<const Study> studies);
+
+/// Tunes and evaluates. Nothing if it was stopped; what was finished by then is in the store.
+[[nodiscard]] std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studies,
+                                                                  const CellStore& store, const RunOptions& options);
+
+}  // namespace goblin::experiment

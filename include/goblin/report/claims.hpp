@@ -1,0 +1,53 @@
+#pragma once
+
+#include "goblin/experiment/paper.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace goblin::report {
+
+enum class Verdict { holds, does_not_hold, not_decided };
+
+[[nodiscard]] std::string_view name_of(Verdict verdict);  // "holds", "does not hold", "not decided"
+
+/// Something that is above 0 if the claim is right: one number for each evaluation seed, of which both sides met the
+/// same rounds.
+struct Difference {
+  std::string label;
+  std::vector<double> by_seed;
+  experiment::Estimate estimate;
+  /// The mean lies between these: Student's t at the claim's level.
+  double low = 0.0;
+  double high = 0.0;
+  Verdict verdict = Verdict::not_decided;
+};
+
+/// Something that the paper says, in our words, and what the data say to it. It holds if every difference is above 0,
+/// and does not if one is below. The intervals of a claim with k differences are those of level 1 - 0.05 / k, so that
+/// all of them hold together with 95 %.
+struct Claim {
+  std::string id;
+  std::string part;  ///< "4cliques", "lastfm", "delicious", "theorem"
+  std::string text;
+  std::string unit;  ///< of the differences
+  std::vector<Difference> differences;
+  Verdict verdict = Verdict::not_decided;
+
+  /// The difference that the verdict hangs on: the one with the lowest mean, counted in standard errors.
+  [[nodiscard]] const Difference& weakest() const;
+};
+
+/// Judges differences given by label and by seed: at least one, at least two seeds each.
+void judge(Claim& claim);
+
+enum class Choice {
+  tuned,      ///< settings chosen on the tuning seeds
+  hindsight,  ///< settings chosen on the evaluation seeds themselves, as the paper does
+};
+
+/// All claims that the results can speak to.
+[[nodiscard]] std::vector<Claim> judge_claims(const experiment::paper::Results& results, Choice choice);
+
+}  // namespace goblin::report

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "goblin/experiment/paper.hpp"
+#include "goblin/report/claims.hpp"
+#include "goblin/report/figure.hpp"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace goblin::report {
+
+/// A figure and what is drawn of it: for each panel an SVG that can stand in a page.
+struct DrawnFigure {
+  Figure figure;
+  std::vector<std::string> panels;
+};
+
+struct Report {
+  const experiment::paper::Results& results;
+  std::vector<Claim> tuned;      ///< judged with the settings chosen on the tuning seeds
+  std::vector<Claim> hindsight;  ///< the same claims with those chosen on the evaluation seeds
+  std::vector<DrawnFigure> figures;
+  std::string command;  ///< that makes the report
+  std::string version;
+};
+
+/// The whole report as one HTML page that needs nothing else.
+[[nodiscard]] std::string page(const Report& report);
+
+/// The claims with their verdicts, for a terminal.
+[[nodiscard]] std::string verdict_table(std::span<const Claim> claims);
+
+/// claim,choice,verdict,difference,difference_verdict,seeds,mean,standard_error,low,high,unit,text
+void write_verdicts_csv(std::ostream& out, const Report& report);
+
+/// One row for each contender, finalist and evaluation seed:
+/// study,world,contender,role,policy,alpha,scale,grouping,seed,rounds,reward,random_reward,normalized_reward,regret,
+/// regret_bound,log_determinant; the study is grid, graph-noise, theorem, dataset or clusters, the role is tuned, or
+/// other for the finalists beside it.
+void write_results_csv(std::ostream& out, const experiment::paper::Results& results);
+
+/// study,world,contender,policy,alpha,scale,grouping,seed,seconds: what the simulations took, where that is known.
+void write_times_csv(std::ostream& out, const experiment::paper::Results& results);
+
+}  // namespace goblin::report

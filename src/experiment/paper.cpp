@@ -1,0 +1,313 @@
+#include "goblin/experiment/paper.hpp"
+
+#include "checked_file.hpp"
+#include "goblin/world/catalogue.hpp"
+#include "goblin/world/cliques.hpp"
+#include "goblin/world/linear.hpp"
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin::experiment::paper {
+namespace {
+
+/// What the full and the quick run differ in.
+struct Sizes {
+  std::uint64_t rounds;
+  std::size_t tuning_seeds;
+  std::size_t grid_seeds;
+  std::size_t curve_seeds;
+  std::size_t theorem_seeds;
+  std::size_t dataset_seeds;
+  std::size_t trade_off_seeds;
+  std::size_t finalists;
+  std::vector<double> alphas;
+  std::vector<double> clique_scales;
+  std::vector<double> dataset_scales;
+  std::vector<std::size_t> clique_clusters;
+  std::size_t curve_steps;
+  std::vector<std::size_t> macro_sizes;
+  std::vector<std::size_t> block_sizes;
+  std::vector<std::size_t> cluster_counts;
+};
+
+const Sizes full{.rounds = 10'000,
+                 .tuning_seeds = 2,
+                 .grid_seeds = 20,
+                 .curve_seeds = 10,
+                 .theorem_seeds = 3,
+                 .dataset_seeds = 10,
+                 .trade_off_seeds = 3,
+                 .finalists = 3,
+                 .alphas = {0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0},
+                 .clique_scales = {0.3, 1.0, 3.0},
+                 .dataset_scales = {0.1, 0.3, 1.0, 3.0},
+                 .clique_clusters = {4, 10, 20},
+                 .curve_steps = 10,
+                 .macro_sizes = {50, 100, 200},
+                 .block_sizes = {5, 10, 20},
+                 .cluster_counts = {5, 10, 20, 50, 100, 200, 500}};
+
+const Sizes quick{.rounds = 2'000,
+                  .tuning_seeds = 1,
+                  .grid_seeds = 5,
+                  .curve_seeds = 3,
+                  .theorem_seeds = 2,
+                  .dataset_seeds = 3,
+                  .trade_off_seeds = 1,
+                  .finalists = 2,
+                  .alphas = {0.0, 0.03, 0.1, 0.3},
+                  .clique_scales = {1.0},
+                  .dataset_scales = {0.3, 1.0},
+                  .clique_clusters = {4},
+                  .curve_steps = 4,
+                  .macro_sizes = {50, 200},
+                  .block_sizes = {5, 20},
+                  .cluster_counts = {10, 50, 200}};
+
+constexpr double curve_payoff_noise = 0.25;
+constexpr double theorem_payoff_noise = 0.25;
+constexpr std::uint64_t first_tuning_seed = 1001;
+
+std::vector<std::uint64_t> seeds_from(std::uint64_t first, std::size_t count) {
+  std::vector<std::uint64_t> seeds(count);
+  for (std::size_t k = 0; k < count; ++k) seeds[k] = first + k;
+  return seeds;
+}
+
+std::vector<Grouping> by_count(const std::vector<std::size_t>& counts) {
+  std::vector<Grouping> groupings;
+  for (const std::size_t count : counts) groupings.push_back({.clusters = count});
+  return groupings;
+}
+
+std::vector<Grouping> by_users(const std::vector<std::size_t>& counts) {
+  std::vector<Grouping> groupings;
+  for (const std::size_t count : counts) groupings.push_back({.cluster_size = count});
+  return groupings;
+}
+
+Condition cliques(double graph_noise, double payoff_noise) {
+  return {.key = fmt::format("4cliques/graph-{}-payoff-{}", graph_noise, payoff_noise),
+          .world_at = [graph_noise, payoff_noise](std::uint64_t seed) -> std::shared_ptr<const world::World> {
+            return std::make_shared<world::Cliques>(
+                world::CliquesOptions{.graph_noise = graph_noise, .payoff_noise = payoff_noise, .seed = seed});
+          }};
+}
+
+/// Cells of other data, or of data prepared in another way, are other cells.
+std::string key_of(std::string_view name, const data::Dataset& data) {
+  const auto crc = [](std::uint32_t before, auto values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return crc32_of(before, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  std::uint32_t checksum = crc(0, std::span(data.contexts.numbers));
+  for (std::size_t user = 0; user < data.payoffs.row_count(); ++user) {
+    checksum = crc(checksum, data.payoffs.columns(user));
+  }
+  return fmt::format("{}-{:08x}", name, checksum);
+}
+
+Condition catalogue(std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
+  return {.key = key_of(name, *data),
+          .world_at = [data](std::uint64_t seed) -> std::shared_ptr<const world::World> {
+            return std::make_shared<world::Catalogue>(data, world::CatalogueOptions{.seed = seed});
+          },
+          .fixed_graph = true};
+}
+
+Condition linear_over(std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
+  return {.key = "linear-over-" + key_of(name, *data),
+          .world_at = [data](std::uint64_t seed) -> std::shared_ptr<const world::World> {
+            return std::make_shared<world::Linear>(
+                data->graph, world::LinearOptions{.payoff_noise = theorem_payoff_noise, .seed = seed});
+          },
+          .fixed_graph = true};
+}
+
+/// The studies of one run share seeds and rounds.
+class Planner {
+ public:
+  explicit Planner(const Options& options)
+      : options_(options), sizes_(options.quick ? quick : full), rounds_(options.rounds.value_or(sizes_.rounds)) {
+    if (rounds_ < 2) throw std::invalid_argument(fmt::format("rounds: {} (must be at least 2)", rounds_));
+    if (options.seeds && *options.seeds < 2) {
+      throw std::invalid_argument(fmt::format("seeds: {} (must be at least 2)", *options.seeds));
+    }
+  }
+
+  [[nodiscard]] Plan plan() const {
+    Plan plan{.options = options_, .grid = {}, .curve = {}, .theorem = {}, .datasets = {}, .cluster_counts = {}};
+    if (options_.cliques) {
+      for (const double graph_noise : {0.0, 100.0, 250.0, 500.0}) {
+        for (const double payoff_noise : {0.0, 0.25, 0.5}) {
+          plan.grid.push_back({graph_noise, payoff_noise,
+                               study(cliques(graph_noise, payoff_noise), clique_contenders(), sizes_.grid_seeds)});
+        }
+      }
+      for (std::size_t step = 0; step <= sizes_.curve_steps; ++step) {
+        const double graph_noise = clique_edges * static_cast<double>(step) / static_cast<double>(sizes_.curve_steps);
+        Study at = study(cliques(graph_noise, curve_payoff_noise), clique_contenders(), sizes_.curve_seeds);
+        std::erase_if(at.contenders, [](const Contender& each) {
+          return each.policy == Policy::linucb_sin || each.policy == Policy::linucb_ind;
+        });
+        at.finalists = 1;
+        plan.curve.push_back({graph_noise, curve_payoff_noise, std::move(at)});
+      }
+      plan.theorem.push_back(theorem(cliques(0.0, 0.0)));
+    }
+    if (options_.lastfm) plan.theorem.push_back(theorem(linear_over("lastfm", options_.lastfm)));
+    const auto add = [&](std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
+      if (data) plan.datasets.push_back(study(catalogue(name, data), dataset_contenders(), sizes_.dataset_seeds));
+    };
+    add("lastfm", options_.lastfm);
+    add("delicious", options_.delicious);
+    plan.cluster_counts = sizes_.cluster_counts;
+    plan.trade_off_seeds = sizes_.trade_off_seeds;
+    return plan;
+  }
+
+ private:
+  [[nodiscard]] Study study(Condition condition, std::vector<Contender> contenders, std::size_t seeds) const {
+    return {.condition = std::move(condition),
+            .contenders = std::move(contenders),
+            .tuning_seeds = seeds_from(first_tuning_seed, sizes_.tuning_seeds),
+            .evaluation_seeds = seeds_from(1, options_.seeds.value_or(seeds)),
+            .tuning_rounds = rounds_ / 2,
+            .rounds = rounds_,
+            .finalists = sizes_.finalists};
+  }
+
+  [[nodiscard]] Study theorem(Condition condition) const {
+    std::vector<Contender> contenders;
+    for (const Policy policy : {Policy::linucb_ind, Policy::gob_lin}) {
+      contenders.push_back(
+          {.name = std::string(name_of(policy)), .policy = policy, .alphas = {0.0}, .printed_bound = true});
+    }
+    Study result = study(std::move(condition), std::move(contenders), sizes_.theorem_seeds);
+    result.evaluation_seeds = seeds_from(1, sizes_.theorem_seeds);
+    result.finalists = 1;
+    return result;
+  }
+
+  [[nodiscard]] Contender contender(Policy policy, std::string_view reading, const std::vector<double>& scales,
+                                    std::vector<Grouping> groupings) const {
+    return {.name = fmt::format("{}{}", name_of(policy), reading),
+            .policy = policy,
+            .alphas = sizes_.alphas,
+            .scales = scales,
+            .groupings = std::move(groupings)};
+  }
+
+  [[nodiscard]] std::vector<Contender> clique_contenders() const {
+    std::vector<Contender> contenders;
+    for (const Policy policy : all_policies) {
+      const auto groupings =
+          uses_clusters(policy) ? by_count(sizes_.clique_clusters) : std::vector<Grouping>{Grouping{}};
+      contenders.push_back(contender(policy, "", sizes_.clique_scales, groupings));
+    }
+    return contenders;
+  }
+
+  [[nodiscard]] std::vector<Contender> dataset_contenders() const {
+    const auto& scales = sizes_.dataset_scales;
+    std::vector<Contender> contenders;
+    for (const Policy policy : all_policies) {
+      if (!uses_clusters(policy)) {
+        contenders.push_back(contender(policy, "", scales, {Grouping{}}));
+        continue;
+      }
+      const auto& numbers = policy == Policy::gob_lin_macro ? sizes_.macro_sizes : sizes_.block_sizes;
+      contenders.push_back(contender(policy, by_number, scales, by_count(numbers)));
+      contenders.push_back(contender(policy, by_size, scales, by_users(numbers)));
+    }
+    return contenders;
+  }
+
+  Options options_;
+  const Sizes& sizes_;
+  std::uint64_t rounds_;
+};
+
+/// The studies one after the other, to be run as one sweep.
+std::vector<Study> all_studies(const Plan& plan) {
+  std::vector<Study> studies;
+  for (const GridStudy& each : plan.grid) studies.push_back(each.study);
+  for (const GridStudy& each : plan.curve) studies.push_back(each.study);
+  studies.insert(studies.end(), plan.theorem.begin(), plan.theorem.end());
+  studies.insert(studies.end(), plan.datasets.begin(), plan.datasets.end());
+  return studies;
+}
+
+constexpr Policy clustered_policies[] = {Policy::gob_lin_macro, Policy::gob_lin_block};
+
+Study trade_off_of(const DatasetResult& dataset, const Plan& plan) {
+  Study study = dataset.result.study;
+  study.contenders.clear();
+  study.evaluation_seeds.resize(std::min(study.evaluation_seeds.size(), plan.trade_off_seeds));
+  study.finalists = 1;
+  for (const Policy policy : clustered_policies) {
+    const Setting& setting = dataset.entry(name_of(policy)).tuned().setting;
+    for (const std::size_t count : plan.cluster_counts) {
+      study.contenders.push_back({.name = fmt::format("{} {}", name_of(policy), count),
+                                  .policy = policy,
+                                  .alphas = {setting.alpha},
+                                  .scales = {setting.scale},
+                                  .groupings = {{.clusters = count}}});
+    }
+  }
+  return study;
+}
+
+}  // namespace
+
+Plan plan(const Options& options) { return Planner(options).plan(); }
+
+std::size_t Plan::cell_count() const {
+  std::size_t count = experiment::cell_count(all_studies(*this));
+  for (const Study& study : datasets) {
+    count += std::size(clustered_policies) * cluster_counts.size() *
+             std::min(study.evaluation_seeds.size(), trade_off_seeds);
+  }
+  return count;
+}
+
+const Entry& DatasetResult::entry(std::string_view policy) const {
+  const Entry* best = nullptr;
+  for (const Entry& each : result.entries) {
+    const bool is_it = each.name == policy || each.name == fmt::format("{}{}", policy, by_number) ||
+                       each.name == fmt::format("{}{}", policy, by_size);
+    if (is_it && (best == nullptr || each.tuned().tuning > best->tuned().tuning)) best = &each;
+  }
+  if (best == nullptr) throw std::invalid_argument(fmt::format("policy: {} (did not compete)", policy));
+  return *best;
+}
+
+std::optional<Results> run(const Plan& plan, const CellStore& store, const RunOptions& options) {
+  auto results = run_studies(all_studies(plan), store, options);
+  if (!results) return std::nullopt;
+  auto next = results->begin();
+  Results all{.plan = plan, .grid = {}, .curve = {}, .theorem = {}, .datasets = {}};
+  for (const GridStudy& each : plan.grid) {
+    all.grid.push_back({each.graph_noise, each.payoff_noise, std::move(*next++)});
+  }
+  for (const GridStudy& each : plan.curve) {
+    all.curve.push_back({each.graph_noise, each.payoff_noise, std::move(*next++)});
+  }
+  for (std::size_t k = 0; k < plan.theorem.size(); ++k) all.theorem.push_back(std::move(*next++));
+  std::vector<Study> trade_offs;
+  for (std::size_t k = 0; k < plan.datasets.size(); ++k) {
+    all.datasets.push_back({.result = std::move(*next++), .trade_off = {}});
+    trade_offs.push_back(trade_off_of(all.datasets.back(), plan));
+  }
+  results = run_studies(trade_offs, store, options);
+  if (!results) return std::nullopt;
+  for (std::size_t k = 0; k < all.datasets.size(); ++k) all.datasets[k].trade_off = std::move((*results)[k]);
+  return all;
+}
+
+}  // namespace goblin::experiment::paper

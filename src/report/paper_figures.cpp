@@ -1,0 +1,204 @@
+#include "goblin/report/paper_figures.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace goblin::report {
+namespace {
+
+using experiment::Finalist;
+using experiment::Outcome;
+using experiment::Point;
+using experiment::paper::DatasetResult;
+using experiment::paper::GridResult;
+using experiment::paper::Results;
+
+constexpr double confidence = 0.95;
+constexpr const char* reward_axis = "normalized reward";
+
+std::string_view name(Policy policy) { return goblin::name_of(policy); }
+
+Series series_named(std::string_view label) {
+  return {
+      .label = std::string(label), .colour = std::string(colour_of(label)), .x = {}, .y = {}, .low = {}, .high = {}};
+}
+
+/// How many standard errors wide a confidence interval is to each side; 0 for a single value.
+double margin_of(std::size_t count) { return count < 2 ? 0.0 : experiment::student_quantile(count, confidence); }
+
+/// Adds the mean at x with its confidence interval, where there are at least two values.
+void add_mean(Series& series, double x, std::span<const double> values, double margin) {
+  const auto estimate = experiment::estimate(values);
+  series.x.push_back(x);
+  series.y.push_back(estimate.mean);
+  if (!estimate.standard_error) return;
+  series.low.push_back(estimate.mean - margin * *estimate.standard_error);
+  series.high.push_back(estimate.mean + margin * *estimate.standard_error);
+}
+
+/// The mean over seeds at every recorded round, in thousands.
+Series curve(std::string_view label, const Finalist& finalist, const std::function<double(const Point&)>& value) {
+  Series series = series_named(label);
+  const double margin = margin_of(finalist.outcomes.size());
+  for (std::size_t k = 0; k < finalist.outcomes.front().curve.size(); ++k) {
+    std::vector<double> values;
+    for (const Outcome& outcome : finalist.outcomes) values.push_back(value(outcome.curve[k]));
+    add_mean(series, static_cast<double>(finalist.outcomes.front().curve[k].round) / 1000.0, values, margin);
+  }
+  return series;
+}
+
+double normalized(const Point& point) { return point.normalized_reward(); }
+
+std::vector<double> final_rewards(const Finalist& finalist) {
+  std::vector<double> values;
+  for (const Outcome& outcome : finalist.outcomes) values.push_back(outcome.normalized_reward());
+  return values;
+}
+
+Figure grid_figure(const Results& results) {
+  Figure figure{.name = "4cliques",
+                .caption =
+                    "Normalized cumulative reward on 4Cliques: mean over the evaluation seeds and its 95 % "
+                    "confidence band. Graph noise grows downwards, payoff noise to the right.",
+                .panels = {},
+                .columns = 3};
+  for (const GridResult& at : results.grid) {
+    Panel panel{.title = fmt::format("graph noise {:.1f} %, payoff noise {}",
+                                     100.0 * at.graph_noise / experiment::paper::clique_edges, at.payoff_noise),
+                .x_label = "rounds (thousands)",
+                .y_label = reward_axis,
+                .series = {}};
+    for (const auto& entry : at.result.entries) panel.series.push_back(curve(entry.name, entry.tuned(), normalized));
+    figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+std::string title_of(const DatasetResult& dataset) {
+  return dataset.result.study.condition.key.starts_with("lastfm") ? "Last.fm" : "Delicious";
+}
+
+std::string file_of(const DatasetResult& dataset) {
+  return dataset.result.study.condition.key.starts_with("lastfm") ? "lastfm" : "delicious";
+}
+
+Figure dataset_figure(const DatasetResult& dataset) {
+  Panel panel{.title = title_of(dataset), .x_label = "rounds (thousands)", .y_label = reward_axis, .series = {}};
+  for (const Policy policy : all_policies) {
+    panel.series.push_back(curve(name(policy), dataset.entry(name(policy)).tuned(), normalized));
+  }
+  return {.name = file_of(dataset),
+          .caption = fmt::format("Normalized cumulative reward on {}: mean over the evaluation seeds and its 95 % "
+                                 "confidence band.",
+                                 title_of(dataset)),
+          .panels = {std::move(panel)},
+          .columns = 1};
+}
+
+Figure theorem_figure(const experiment::StudyResult& result) {
+  const bool is_cliques = result.study.condition.key.starts_with("4cliques");
+  Panel regret{.title = "regret and the bound of Theorem 1",
+               .x_label = "rounds (thousands)",
+               .y_label = "cumulative regret",
+               .series = {},
+               .log_y = true};
+  Panel volume{.title = "ln|M_t|", .x_label = "rounds (thousands)", .y_label = "ln|M_t|", .series = {}};
+  for (const auto& entry : result.entries) {
+    const Finalist& finalist = entry.tuned();
+    regret.series.push_back(curve(entry.name, finalist, [](const Point& point) { return point.regret.value(); }));
+    Series bound = curve(entry.name, finalist, [](const Point& point) { return point.regret_bound.value(); });
+    bound.label = "bound, " + entry.name;
+    bound.dashed = true;
+    bound.low.clear();
+    bound.high.clear();
+    regret.series.push_back(std::move(bound));
+    volume.series.push_back(curve(entry.name, finalist, [](const Point& point) { return point.log_determinant; }));
+  }
+  return {.name = is_cliques ? "theorem-4cliques" : "theorem-lastfm",
+          .caption = fmt::format("Theorem 1 on {}: measured regret beside the bound, and ln|M_t|, both with the "
+                                 "confidence bound that the paper prints.",
+                                 is_cliques ? "4Cliques without noise" : "a linear world over Last.fm's graph"),
+          .panels = {std::move(regret), std::move(volume)},
+          .columns = 2};
+}
+
+Figure noise_figure(const Results& results) {
+  Panel panel{.title = fmt::format("payoff noise {}", results.curve.front().payoff_noise),
+              .x_label = "expected share of flipped edges (%)",
+              .y_label = "normalized reward at the end",
+              .series = {}};
+  for (const auto& entry : results.curve.front().result.entries) {
+    Series series = series_named(entry.name);
+    series.marks = true;
+    for (const GridResult& at : results.curve) {
+      add_mean(series, 100.0 * at.graph_noise / experiment::paper::clique_edges,
+               final_rewards(at.result.entry(entry.name).tuned()), margin_of(at.result.study.evaluation_seeds.size()));
+    }
+    panel.series.push_back(std::move(series));
+  }
+  return {.name = "graph-noise",
+          .caption =
+              "What graph noise costs on 4Cliques: reward at the end against the share of flipped edges, each "
+              "point tuned by itself.",
+          .panels = {std::move(panel)},
+          .columns = 1};
+}
+
+Figure cluster_figure(const DatasetResult& dataset) {
+  Panel reward{.title = title_of(dataset) + ": reward",
+               .x_label = "number of clusters",
+               .y_label = "normalized reward at the end",
+               .series = {},
+               .log_x = true};
+  Panel time{.title = title_of(dataset) + ": time",
+             .x_label = "number of clusters",
+             .y_label = "milliseconds a round",
+             .series = {},
+             .log_x = true,
+             .log_y = true};
+  for (const Policy policy : {Policy::gob_lin_macro, Policy::gob_lin_block}) {
+    Series rewards = series_named(name(policy));
+    Series times = series_named(name(policy));
+    rewards.marks = times.marks = true;
+    for (const auto& entry : dataset.trade_off.entries) {
+      const Finalist& finalist = entry.tuned();
+      if (finalist.setting.policy != policy) continue;
+      const auto clusters = static_cast<double>(finalist.setting.grouping.clusters);
+      add_mean(rewards, clusters, final_rewards(finalist), margin_of(finalist.outcomes.size()));
+      std::vector<double> milliseconds;
+      for (const Outcome& outcome : finalist.outcomes) {
+        if (outcome.seconds) milliseconds.push_back(1e3 * *outcome.seconds / static_cast<double>(outcome.last().round));
+      }
+      if (milliseconds.empty()) continue;
+      times.x.push_back(clusters);
+      times.y.push_back(experiment::estimate(milliseconds).mean);
+    }
+    reward.series.push_back(std::move(rewards));
+    if (!times.x.empty()) time.series.push_back(std::move(times));
+  }
+  Figure figure{.name = "clusters-" + file_of(dataset),
+                .caption = fmt::format("How reward and time depend on the number of clusters on {}, at the alpha and "
+                                       "the scale that were tuned for each policy.",
+                                       title_of(dataset)),
+                .panels = {std::move(reward)},
+                .columns = 2};
+  if (!time.series.empty()) figure.panels.push_back(std::move(time));
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> paper_figures(const Results& results) {
+  std::vector<Figure> figures;
+  if (!results.grid.empty()) figures.push_back(grid_figure(results));
+  for (const DatasetResult& dataset : results.datasets) figures.push_back(dataset_figure(dataset));
+  for (const auto& theorem : results.theorem) figures.push_back(theorem_figure(theorem));
+  if (!results.curve.empty()) figures.push_back(noise_figure(results));
+  for (const DatasetResult& dataset : results.datasets) figures.push_back(cluster_figure(dataset));
+  return figures;
+}
+
+}  // namespace goblin::report

@@ -1,0 +1,190 @@
+#include "support/command.hpp"
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* small_run = "reproduce cliques --quick --rounds 60 --seeds 3 ";
+
+using Row = std::map<std::string, std::string>;
+
+/// The rows of a CSV file, by the names of its columns.
+std::vector<Row> rows_of(const std::string& csv) {
+  const auto fields_of = [](const std::string& line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        fields.emplace_back();
+      } else {
+        fields.back() += c;
+      }
+    }
+    return fields;
+  };
+  std::istringstream in(csv);
+  std::string line;
+  std::getline(in, line);
+  const auto names = fields_of(line);
+  std::vector<Row> rows;
+  while (std::getline(in, line)) {
+    const auto fields = fields_of(line);
+    EXPECT_EQ(fields.size(), names.size()) << line;
+    Row row;
+    for (std::size_t k = 0; k < names.size(); ++k) row[names[k]] = fields[k];
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+class ReproduceCommand : public test::Command {
+ protected:
+  /// A release in the form of Last.fm's with enough of everything: 210 users in a ring of friends, 90 artists, 60 tags.
+  void write_ring_release() const {
+    std::string artists = "id\tname\turl\tpictureURL\n";
+    std::string tags = "tagID\ttagValue\n";
+    std::string friends = "userID\tfriendID\n";
+    std::string listened = "userID\tartistID\tweight\n";
+    std::string tagged = "userID\tartistID\ttagID\tday\tmonth\tyear\n";
+    for (int tag = 0; tag < 60; ++tag) tags += fmt::format("{0}\tword{0}\n", tag);
+    for (int artist = 0; artist < 90; ++artist) {
+      artists += fmt::format("{0}\tartist{0}\tu\tp\n", artist);
+      for (int k = 0; k < 4; ++k) tagged += fmt::format("1\t{}\t{}\t1\t4\t2009\n", artist, (artist * (k + 3) + k) % 60);
+    }
+    for (int user = 0; user < 210; ++user) {
+      friends += fmt::format("{0}\t{1}\n{1}\t{0}\n", user, (user + 1) % 210);
+      for (int k = 0; k < 3; ++k) listened += fmt::format("{}\t{}\t5\n", user, (user * 7 + k * 13) % 90);
+    }
+    write("artists.dat", artists);
+    write("tags.dat", tags);
+    write("user_friends.dat", friends);
+    write("user_artists.dat", listened);
+    write("user_taggedartists.dat", tagged);
+  }
+};
+
+TEST_F(ReproduceCommand, the_verdicts_follow_from_the_results) {
+  const auto run = goblin(std::string(small_run) + "--out report");
+  ASSERT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("evaluation seeds 1, 2, 3"), HasSubstr("on seeds 1001"),
+                                HasSubstr("linucb-sin never outperforms gob.lin"), HasSubstr("report/index.html")));
+  const std::string page = read("report/index.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("This is the quick run"), HasSubstr("<svg role=\"img\""),
+                          Not(HasSubstr("http-equiv")), Not(HasSubstr("src="))));
+
+  // Normalized rewards by (world, contender, seed).
+  std::map<std::string, double> rewards;
+  for (const Row& row : rows_of(read("report/csv/results.csv"))) {
+    if (row.at("role") != "tuned" || row.at("study") != "grid") continue;
+    EXPECT_NEAR(std::stod(row.at("normalized_reward")),
+                std::stod(row.at("reward")) - std::stod(row.at("random_reward")), 1e-9);
+    rewards[row.at("world") + " " + row.at("contender") + " " + row.at("seed")] =
+        std::stod(row.at("normalized_reward"));
+  }
+  std::set<std::string> claims;
+  std::size_t checked = 0;
+  for (const Row& row : rows_of(read("report/csv/verdicts.csv"))) {
+    claims.insert(row.at("claim"));
+    EXPECT_THAT(page, HasSubstr(row.at("text")));
+    EXPECT_EQ(row.at("seeds"), row.at("claim").find("4cliques-") == 0 ? "2" : "3");
+    const double low = std::stod(row.at("low"));
+    const double high = std::stod(row.at("high"));
+    EXPECT_EQ(row.at("difference_verdict"), low > 0.0 ? "holds" : high < 0.0 ? "does not hold" : "not decided");
+    if (row.at("claim") != "sin-never-ahead" || row.at("choice") != "tuned") continue;
+
+    // "gob.lin - linucb-sin, graph noise G, payoff noise P", recomputed. 12 differences share 5 %: t(2) = 15.5.
+    std::string graph;
+    std::string payoff;
+    std::istringstream label(row.at("difference").substr(row.at("difference").find("graph noise ") + 12));
+    std::getline(label, graph, ',');
+    label.ignore(14);
+    label >> payoff;
+    const std::string world = "4cliques/graph-" + graph + "-payoff-" + payoff;
+    std::vector<double> differences;
+    for (const char* seed : {" 1", " 2", " 3"}) {
+      differences.push_back(rewards.at(world + " gob.lin" + seed) - rewards.at(world + " linucb-sin" + seed));
+    }
+    double mean = 0.0;
+    for (const double each : differences) mean += each / 3.0;
+    double squares = 0.0;
+    for (const double each : differences) squares += (each - mean) * (each - mean);
+    const double error = std::sqrt(squares / 2.0 / 3.0);
+    EXPECT_NEAR(std::stod(row.at("mean")), mean, 1e-9);
+    EXPECT_NEAR(std::stod(row.at("standard_error")), error, 1e-9);
+    EXPECT_NEAR(low, mean - 15.4435 * error, 1e-3 * error + 1e-9);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 12U);
+  EXPECT_THAT(claims, ::testing::IsSupersetOf({"payoff-noise", "sin-never-ahead", "graph-noise", "4cliques-theorem"}));
+  for (const char* file : {"4cliques.svg", "4cliques.pdf", "graph-noise.svg", "theorem-4cliques.pdf"}) {
+    EXPECT_GT(read(std::string("report/figures/") + file).size(), 1000U) << file;
+  }
+}
+
+TEST_F(ReproduceCommand, an_interrupted_run_resumes_to_identical_files) {
+  ASSERT_EQ(goblin(std::string(small_run) + "--threads 1 --out whole").code, 0);
+  const auto stopped =
+      shell("'" GOBLIN_COMMAND "' " + std::string(small_run) +
+            "--threads 2 --out stopped & pid=$!\n"
+            "until [ \"$(find stopped/cells -name '*.cell' 2>/dev/null | wc -l)\" -ge 20 ]; do :; done\n"
+            "kill -INT $pid; wait $pid");
+  EXPECT_EQ(stopped.code, 130) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("the same command goes on from there"));
+  EXPECT_EQ(shell("test -e stopped/index.html").code, 1);
+  const auto resumed = goblin(std::string(small_run) + "--threads 2 --out stopped");
+  EXPECT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, Not(HasSubstr(", 0 of them found")));
+  const auto same = shell("diff -r -x times.csv -x '*.seconds' -x '*.pdf' whole stopped");
+  EXPECT_EQ(same.code, 0) << same.output;
+}
+
+TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
+  write_ring_release();
+  const auto run = goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --json");
+  ASSERT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr(R"("claim": "lastfm-graph-helps")"), HasSubstr(R"("verdict": )"),
+                                HasSubstr(R"("claim": "lastfm-time")"), HasSubstr(R"("in_hindsight": )")));
+  EXPECT_THAT(read("report/index.html"),
+              AllOf(HasSubstr("gob.lin.macro (users per cluster)"), HasSubstr("gob.lin.block (number of clusters)"),
+                    HasSubstr("id=\"clusters-lastfm-2-"), HasSubstr("linear over Last.fm's graph")));
+  std::set<std::string> groupings;
+  for (const Row& row : rows_of(read("report/csv/results.csv"))) groupings.insert(row.at("grouping"));
+  EXPECT_THAT(groupings, ::testing::IsSupersetOf({"10 clusters", "50 clusters", "200 clusters"}));  // the trade-off
+}
+
+TEST_F(ReproduceCommand, says_what_is_missing) {
+  const auto no_data = goblin("reproduce lastfm --quick");
+  EXPECT_EQ(no_data.code, 2);
+  EXPECT_THAT(no_data.output, HasSubstr("--data"));
+  const auto wrong_data = goblin("reproduce lastfm --quick --data nowhere");
+  EXPECT_EQ(wrong_data.code, 3);
+  EXPECT_THAT(wrong_data.output, AllOf(HasSubstr("nowhere"), HasSubstr("goblin data fetch")));
+  write("file", "");
+  const auto unwritable = goblin(std::string(small_run) + "--out file/report");
+  EXPECT_EQ(unwritable.code, 1);
+  EXPECT_THAT(unwritable.output, HasSubstr("file/report/cells: cannot be written"));
+  const auto no_gnuplot = shell("PATH=/nowhere '" GOBLIN_COMMAND "' " + std::string(small_run));
+  EXPECT_EQ(no_gnuplot.code, 1);
+  EXPECT_THAT(no_gnuplot.output, HasSubstr("gnuplot-nox"));
+  EXPECT_EQ(goblin("reproduce everything").code, 2);
+  EXPECT_EQ(goblin("reproduce cliques --seeds 1").code, 2);
+  EXPECT_EQ(goblin("reproduce cliques --rounds -5").code, 2);
+}
+
+}  // namespace
+}  // namespace goblin

@@ -1,0 +1,175 @@
+#include "goblin/experiment/cell.hpp"
+
+#include "goblin/bandit/bandit.hpp"
+#include "goblin/world/cliques.hpp"
+#include "temporary_folder.hpp"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin::experiment {
+namespace {
+
+Condition small_cliques() {
+  return {.key = "small/cliques", .world_at = [](std::uint64_t seed) -> std::shared_ptr<const world::World> {
+            return std::make_shared<world::Cliques>(world::CliquesOptions{
+                .cliques = 3, .size = 4, .dimension = 3, .graph_noise = 4.0, .payoff_noise = 0.2, .seed = seed});
+          }};
+}
+
+std::vector<Cell> all_policies_at(const Condition& condition, std::uint64_t rounds) {
+  std::vector<Cell> cells;
+  for (const Policy policy : all_policies) {
+    for (const std::uint64_t seed : {1U, 2U}) {
+      Setting setting{.policy = policy, .alpha = 0.2, .scale = 2.0};
+      if (uses_clusters(policy)) setting.grouping = {.clusters = 3};
+      cells.push_back({&condition, setting, seed, rounds});
+    }
+  }
+  return cells;
+}
+
+std::vector<std::string> files_of(const CellStore& store, std::span<const Cell> cells) {
+  std::vector<std::string> contents;
+  for (const Cell& cell : cells) contents.push_back(content_of(store.path(cell)));
+  return contents;
+}
+
+TEST(CellStore, gives_back_what_was_saved) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
+  EXPECT_FALSE(store.load(cell));
+  const Outcome outcome{.curve = {{10, 1.5, 0.25, 3.0, {}, {}}, {20, 2.5, 0.5, 4.0, 1.0 / 3.0, 100.0}},
+                        .seconds = 0.125};
+  store.save(cell, outcome);
+  const auto found = store.load(cell);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->curve.size(), 2U);
+  EXPECT_EQ(found->last().round, 20U);
+  EXPECT_EQ(found->normalized_reward(), 2.0);
+  EXPECT_EQ(found->curve[0].regret, std::nullopt);
+  EXPECT_EQ(found->last().regret, 1.0 / 3.0);
+  EXPECT_EQ(found->last().regret_bound, 100.0);
+  EXPECT_EQ(found->last().log_determinant, 4.0);
+  EXPECT_EQ(found->seconds, 0.125);
+}
+
+TEST(CellStore, other_cells_are_other_files) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  Condition elsewhere = condition;
+  elsewhere.key = "small/others";
+  const Cell cell{&condition, {.policy = Policy::gob_lin_macro, .alpha = 0.25, .grouping = {.clusters = 3}}, 7, 20};
+  std::vector<Cell> others(8, cell);
+  others[0].condition = &elsewhere;
+  others[1].setting.policy = Policy::gob_lin_block;
+  others[2].setting.alpha = 0.26;
+  others[3].setting.scale = 3.0;
+  others[4].setting.grouping = {.cluster_size = 3};
+  others[5].seed = 8;
+  others[6].rounds = 21;
+  others[7].setting.printed_bound = true;
+  for (const Cell& other : others) EXPECT_NE(store.path(cell), store.path(other));
+}
+
+TEST(CellStore, a_damaged_or_misplaced_file_is_as_good_as_none) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const auto cells = all_policies_at(condition, 30);
+  ASSERT_TRUE(run_cells(cells, store, {}));
+  const std::string good = content_of(store.path(cells[0]));
+  write_file(store.path(cells[0]), good.substr(0, good.size() - 3));
+  EXPECT_FALSE(store.load(cells[0]));
+  std::string altered = good;
+  altered[good.size() / 2] ^= 1;
+  write_file(store.path(cells[0]), altered);
+  EXPECT_FALSE(store.load(cells[0]));
+  write_file(store.path(cells[0]), content_of(store.path(cells[1])));
+  EXPECT_FALSE(store.load(cells[0]));
+  ASSERT_TRUE(run_cells(cells, store, {}));
+  EXPECT_EQ(content_of(store.path(cells[0])), good);
+}
+
+TEST(CellStore, says_so_if_nothing_can_be_written) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", "");
+  EXPECT_THROW(CellStore(folder / "file/cells"), std::system_error);
+}
+
+TEST(RunCells, the_files_do_not_depend_on_threads_or_on_a_stop) {
+  const TemporaryFolder folder;
+  const Condition condition = small_cliques();
+  const auto cells = all_policies_at(condition, 200);
+  const CellStore whole(folder / "whole");
+  ASSERT_TRUE(run_cells(cells, whole, {.threads = 1}));
+
+  const CellStore stopped(folder / "stopped");
+  std::atomic<int> rounds = 0;
+  EXPECT_FALSE(run_cells(cells, stopped, {.threads = 3, .keep_going = [&] { return ++rounds < 900; }}));
+  std::size_t kept = 0;
+  for (const Cell& cell : cells) kept += stopped.load(cell) ? 1 : 0;
+  EXPECT_GT(kept, 0U);
+  EXPECT_LT(kept, cells.size());
+
+  std::atomic<std::size_t> found = 0;
+  std::atomic<std::size_t> seen = 0;
+  ASSERT_TRUE(run_cells(cells, stopped, {.threads = 2, .on_cell = [&](bool was_there) {
+                                           ++seen;
+                                           found += was_there ? 1 : 0;
+                                         }}));
+  EXPECT_EQ(seen, cells.size());
+  EXPECT_EQ(found, kept);
+  EXPECT_EQ(files_of(stopped, cells), files_of(whole, cells));
+}
+
+TEST(RunCells, a_scale_is_that_of_the_contexts) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::gob_lin, .alpha = 0.2, .scale = 2.0}, 1, 100};
+  const auto outcome = run_cells(std::span(&cell, 1), store, {});
+  ASSERT_TRUE(outcome);
+
+  const auto world = condition.world_at(1);
+  auto bandit = Bandit::gob_lin(world->graph(), {.dimension = 3, .alpha = 0.2});
+  double normalized = 0.0;
+  for (std::uint64_t t = 0; t < 100; ++t) {
+    auto round = world->round(t);
+    for (double& number : round.contexts) number *= 2.0;
+    const auto arm = bandit.select(round.user, {round.contexts, 3}).arm;
+    bandit.update(round.user, round.context(arm), round.payoffs[arm]);
+    normalized += round.payoffs[arm] - round.average_payoff();
+  }
+  EXPECT_NEAR(outcome->front().normalized_reward(), normalized, 1e-9);
+}
+
+TEST(RunCells, the_printed_bound_runs_with_the_true_norm) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::gob_lin, .printed_bound = true}, 1, 60};
+  const auto outcome = run_cells(std::span(&cell, 1), store, {});
+  ASSERT_TRUE(outcome);
+  const Point& last = outcome->front().last();
+  EXPECT_GT(last.regret.value(), 0.0);
+  EXPECT_GT(last.regret_bound.value(), last.regret.value());
+
+  const auto world = condition.world_at(1);
+  const auto truth = world->truth().value();
+  auto bandit = Bandit::gob_lin(world->graph(), {.dimension = 3});
+  const double smoothness = bandit.smoothness(truth.user_vectors);
+  EXPECT_DOUBLE_EQ(last.regret_bound.value(),
+                   regret_bound(60, last.log_determinant, 1.0,
+                                {.noise = 0.2, .delta = 0.1, .context_length = 1.0, .smoothness = smoothness}));
+  const Cell shared{&condition, {.policy = Policy::linucb_sin, .printed_bound = true}, 1, 60};
+  EXPECT_THROW((void)run_cells(std::span(&shared, 1), store, {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace goblin::experiment

@@ -1,0 +1,122 @@
+#include "goblin/experiment/study.hpp"
+
+#include "goblin/experiment/paper.hpp"
+#include "goblin/world/cliques.hpp"
+#include "temporary_folder.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin::experiment {
+namespace {
+
+Study small_study() {
+  Study study{
+      .condition = {.key = "small",
+                    .world_at = [](std::uint64_t seed) -> std::shared_ptr<const world::World> {
+                      return std::make_shared<world::Cliques>(
+                          world::CliquesOptions{.cliques = 3, .size = 4, .dimension = 3, .seed = seed});
+                    }},
+      .contenders = {{.name = "gob.lin", .policy = Policy::gob_lin, .alphas = {0.0, 0.1, 5.0}, .scales = {0.5, 2.0}},
+                     {.name = "only", .policy = Policy::linucb_sin, .alphas = {0.1}}},
+      .tuning_seeds = {11, 12},
+      .evaluation_seeds = {1, 2, 3},
+      .tuning_rounds = 60,
+      .rounds = 120,
+      .finalists = 2};
+  return study;
+}
+
+TEST(Study, chooses_on_the_tuning_seeds_and_reports_on_the_others) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Study study = small_study();
+  std::size_t cells = 0;
+  const auto results = run_studies(std::span(&study, 1), store, {.on_cell = [&](bool) { ++cells; }});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(cells, cell_count(std::span(&study, 1)));
+  EXPECT_EQ(cells, 6U * 2U + 2U * 3U + 1U * 3U);
+
+  // Each setting by hand, on the tuning seeds.
+  double best = -1e300;
+  Setting best_setting;
+  for (const Setting& setting : study.contenders[0].settings()) {
+    const Cell by_hand[] = {{&study.condition, setting, 11, 60}, {&study.condition, setting, 12, 60}};
+    const auto outcomes = run_cells(by_hand, store, {});
+    const double mean = ((*outcomes)[0].normalized_reward() + (*outcomes)[1].normalized_reward()) / 2.0;
+    if (mean > best) {
+      best = mean;
+      best_setting = setting;
+    }
+  }
+  const Entry& entry = results->front().entry("gob.lin");
+  ASSERT_EQ(entry.finalists.size(), 2U);
+  EXPECT_EQ(entry.tuned().setting, best_setting);
+  EXPECT_DOUBLE_EQ(entry.tuned().tuning.value(), best);
+  EXPECT_LE(entry.finalists[1].tuning, entry.finalists[0].tuning);
+  EXPECT_EQ(entry.tuned().outcomes.size(), 3U);
+  EXPECT_EQ(entry.tuned().outcomes[0].last().round, 120U);
+  for (const Finalist& finalist : entry.finalists) {
+    EXPECT_LE(finalist.estimate().mean, entry.hindsight().estimate().mean);
+  }
+  EXPECT_EQ(results->front().entry("only").tuned().tuning, std::nullopt);
+  EXPECT_THROW((void)results->front().entry("nobody"), std::invalid_argument);
+}
+
+TEST(Study, one_more_seed_costs_one_more_seed) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  Study study = small_study();
+  ASSERT_TRUE(run_studies(std::span(&study, 1), store, {}));
+  study.evaluation_seeds.push_back(4);
+  std::size_t fresh = 0;
+  ASSERT_TRUE(run_studies(std::span(&study, 1), store, {.on_cell = [&](bool found) { fresh += found ? 0 : 1; }}));
+  EXPECT_EQ(fresh, 3U);  // two finalists and the one without a choice
+}
+
+TEST(Study, refuses_to_report_on_seeds_it_chose_by) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  Study study = small_study();
+  study.evaluation_seeds = {1, 12};
+  EXPECT_THROW((void)run_studies(std::span(&study, 1), store, {}), std::invalid_argument);
+  study = small_study();
+  study.tuning_seeds.clear();
+  EXPECT_THROW((void)run_studies(std::span(&study, 1), store, {}), std::invalid_argument);
+}
+
+TEST(Student, has_the_quantiles_of_the_tables) {
+  EXPECT_NEAR(student_quantile(2, 0.95), 12.7062, 1e-3);
+  EXPECT_NEAR(student_quantile(5, 0.95), 2.7764, 1e-4);
+  EXPECT_NEAR(student_quantile(10, 0.95), 2.2622, 1e-4);
+  EXPECT_NEAR(student_quantile(20, 0.99), 2.8609, 1e-4);
+  EXPECT_NEAR(student_quantile(100'001, 0.95), 1.95999, 1e-3);
+  EXPECT_THROW((void)student_quantile(1, 0.95), std::invalid_argument);
+  EXPECT_THROW((void)student_quantile(5, 1.0), std::invalid_argument);
+}
+
+TEST(PaperPlan, has_every_cell_of_the_grid) {
+  for (const bool quick : {false, true}) {
+    const auto plan = paper::plan({.cliques = true, .quick = quick});
+    std::set<std::pair<double, double>> grid;
+    for (const auto& at : plan.grid) {
+      grid.emplace(at.graph_noise, at.payoff_noise);
+      EXPECT_EQ(at.study.contenders.size(), 5U);
+      for (const std::uint64_t seed : at.study.evaluation_seeds) {
+        EXPECT_EQ(std::count(at.study.tuning_seeds.begin(), at.study.tuning_seeds.end(), seed), 0);
+      }
+    }
+    EXPECT_EQ(grid.size(), 12U);
+    EXPECT_EQ(plan.grid.front().study.evaluation_seeds.size(), quick ? 5U : 20U);
+    EXPECT_EQ(plan.curve.front().graph_noise, 0.0);
+    EXPECT_EQ(plan.curve.back().graph_noise, paper::clique_edges);
+  }
+  EXPECT_THROW((void)paper::plan({.cliques = true, .rounds = 1}), std::invalid_argument);
+  EXPECT_THROW((void)paper::plan({.cliques = true, .seeds = 1}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace goblin::experiment

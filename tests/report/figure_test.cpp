@@ -1,0 +1,79 @@
+#include "goblin/report/figure.hpp"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Figure two_lines() {
+  return {.name = "two-lines",
+          .caption = "",
+          .panels = {{.title = "it's one",
+                      .x_label = "x",
+                      .y_label = "y",
+                      .series = {{.label = "gob.lin",
+                                  .colour = "#010203",
+                                  .x = {1.0, 2.0},
+                                  .y = {3.0, 4.0},
+                                  .low = {2.5, 3.5},
+                                  .high = {3.5, 4.5}},
+                                 {.label = "other", .colour = "#040506", .x = {1.0, 2.0}, .y = {4.0, 4.01}}}}},
+          .columns = 1};
+}
+
+TEST(Figure, every_policy_has_a_colour_of_its_own) {
+  EXPECT_NE(colour_of("gob.lin"), colour_of("gob.lin.macro"));
+  EXPECT_NE(colour_of("gob.lin"), colour_of("gob.lin.block"));
+  EXPECT_EQ(colour_of("gob.lin.macro"), colour_of("gob.lin.macro (number of clusters)"));
+  EXPECT_NE(colour_of("linucb-sin"), colour_of("linucb-ind"));
+}
+
+TEST(Figure, the_script_draws_every_file) {
+  const Figure figure = two_lines();
+  const std::string script = gnuplot_script(std::span(&figure, 1));
+  EXPECT_THAT(script, AllOf(HasSubstr("set output 'two-lines-1.svg'"), HasSubstr("set output 'two-lines.svg'"),
+                            HasSubstr("set output 'two-lines.pdf'"), HasSubstr("'it''s one'"),
+                            HasSubstr("filledcurves fillcolor rgb '#010203'"),
+                            Not(HasSubstr("filledcurves fillcolor rgb '#040506'"))));
+}
+
+TEST(Figure, labels_of_lines_that_end_together_stay_apart) {
+  const Figure figure = two_lines();
+  const std::string script = gnuplot_script(std::span(&figure, 1));
+  const auto height_of = [&](const std::string& label) {
+    const auto at = script.find("set label '" + label + "' at graph 1.015,");
+    return std::stod(script.substr(script.find(',', at) + 1));
+  };
+  EXPECT_GT(height_of("other") - height_of("gob.lin"), 0.05);
+}
+
+TEST(Figure, rows_of_csv) {
+  std::ostringstream out;
+  write_csv(out, two_lines());
+  EXPECT_EQ(out.str(),
+            "figure,panel,series,x,y,low,high\n"
+            "two-lines,\"it's one\",\"gob.lin\",1,3,2.5,3.5\n"
+            "two-lines,\"it's one\",\"gob.lin\",2,4,3.5,4.5\n"
+            "two-lines,\"it's one\",\"other\",1,4,,\n"
+            "two-lines,\"it's one\",\"other\",2,4.01,,\n");
+}
+
+TEST(InlineSvg, takes_the_colour_of_the_page) {
+  const std::string svg = inline_svg(
+      "<?xml version=\"1.0\"?>\n<svg width=\"1\">\n<title>Gnuplot</title>\n<g id=\"a\" color=\"black\" "
+      "stroke=\"black\"><text fill=\"black\">1</text></g></svg>\n",
+      "f-1", "a < b");
+  EXPECT_EQ(svg,
+            "<svg role=\"img\" aria-label=\"a &lt; b\" width=\"1\">\n\n<g id=\"f-1-a\" stroke=\"currentColor\"><text "
+            "fill=\"currentColor\">1</text></g></svg>");
+}
+
+}  // namespace
+}  // namespace goblin::report
