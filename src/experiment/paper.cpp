@@ -79,15 +79,10 @@ std::vector<std::uint64_t> seeds_from(std::uint64_t first, std::size_t count) {
   return seeds;
 }
 
-std::vector<Grouping> by_count(const std::vector<std::size_t>& counts) {
-  std::vector<Grouping> groupings;
-  for (const std::size_t count : counts) groupings.push_back({.clusters = count});
-  return groupings;
-}
-
-std::vector<Grouping> by_users(const std::vector<std::size_t>& counts) {
-  std::vector<Grouping> groupings;
-  for (const std::size_t count : counts) groupings.push_back({.cluster_size = count});
+/// Each number as the given field of a grouping.
+std::vector<Grouping> groupings_of(const std::vector<std::size_t>& numbers, std::size_t Grouping::*field) {
+  std::vector<Grouping> groupings(numbers.size());
+  for (std::size_t k = 0; k < numbers.size(); ++k) groupings[k].*field = numbers[k];
   return groupings;
 }
 
@@ -206,8 +201,8 @@ class Planner {
   [[nodiscard]] std::vector<Contender> clique_contenders() const {
     std::vector<Contender> contenders;
     for (const Policy policy : all_policies) {
-      const auto groupings =
-          uses_clusters(policy) ? by_count(sizes_.clique_clusters) : std::vector<Grouping>{Grouping{}};
+      const auto groupings = uses_clusters(policy) ? groupings_of(sizes_.clique_clusters, &Grouping::clusters)
+                                                   : std::vector<Grouping>{Grouping{}};
       contenders.push_back(contender(policy, "", sizes_.clique_scales, groupings));
     }
     return contenders;
@@ -222,8 +217,8 @@ class Planner {
         continue;
       }
       const auto& numbers = policy == Policy::gob_lin_macro ? sizes_.macro_sizes : sizes_.block_sizes;
-      contenders.push_back(contender(policy, by_number, scales, by_count(numbers)));
-      contenders.push_back(contender(policy, by_size, scales, by_users(numbers)));
+      contenders.push_back(contender(policy, by_number, scales, groupings_of(numbers, &Grouping::clusters)));
+      contenders.push_back(contender(policy, by_size, scales, groupings_of(numbers, &Grouping::cluster_size)));
     }
     return contenders;
   }
