@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <type_traits>
+#include <vector>
 
 namespace goblin {
 
-/// Four and eight doubles that one operation works on, wherever they lie in an array of doubles. Compilers turn them
-/// into what the machine has: one instruction, or several.
+/// Four doubles, eight floats and eight doubles that one operation works on, wherever they lie in an array. Compilers
+/// turn them into what the machine has: one instruction, or several.
 using Pack __attribute__((vector_size(32), aligned(8), may_alias)) = double;
+using FloatPack __attribute__((vector_size(32), aligned(4), may_alias)) = float;
 using Lanes __attribute__((vector_size(64), aligned(8), may_alias)) = double;
 inline constexpr std::size_t pack_size = 4;
 inline constexpr std::size_t lane_count = 8;
@@ -17,7 +20,48 @@ inline std::size_t packs_for(std::size_t dimension) { return (dimension + pack_s
 inline Pack* packs(double* values) { return reinterpret_cast<Pack*>(values); }
 inline const Pack* packs(const double* values) { return reinterpret_cast<const Pack*>(values); }
 
+/// The pack of a kind of number, and the doubles that sums of such packs are kept in.
+template <typename Scalar>
+struct PackTypes;
+template <>
+struct PackTypes<float> {
+  using Numbers = FloatPack;
+  using Totals = Lanes;
+};
+template <>
+struct PackTypes<double> {
+  using Numbers = Pack;
+  using Totals = Pack;
+};
+template <typename Scalar>
+using PackOf = typename PackTypes<Scalar>::Numbers;
+/// The numbers in a pack.
+template <typename Scalar>
+inline constexpr std::size_t pack_width = sizeof(Pack) / sizeof(Scalar);
+
+inline FloatPack* packs(float* values) { return reinterpret_cast<FloatPack*>(values); }
+inline const FloatPack* packs(const float* values) { return reinterpret_cast<const FloatPack*>(values); }
+
+inline float sum(const FloatPack& pack) {
+  return ((pack[0] + pack[4]) + (pack[1] + pack[5])) + ((pack[2] + pack[6]) + (pack[3] + pack[7]));
+}
 inline double sum(const Pack& pack) { return (pack[0] + pack[1]) + (pack[2] + pack[3]); }
+
+/// Memory that begins at a cache line.
+template <typename T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+
+  CacheLineAllocator() = default;
+  template <typename Other>
+  explicit CacheLineAllocator(const CacheLineAllocator<Other>& /*other*/) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, line); }
+  bool operator==(const CacheLineAllocator& /*other*/) const { return true; }
+};
+template <typename T>
+using CacheLineVector = std::vector<T, CacheLineAllocator<T>>;
 
 /// Calls call(integral_constant<size_t, K>), K = count if that is at most 8 and else 0: inner loops over the packs of
 /// a vector then have a length that the compiler knows, for d <= 32, and their sums stay in registers.

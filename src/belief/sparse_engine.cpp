@@ -13,7 +13,6 @@
 #include <cmath>
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 
 namespace goblin {
 namespace {
@@ -43,7 +42,7 @@ SparseEngine::SparseEngine(const Graph& component, std::size_t dimension, const 
       options_(options),
       graph_(component),
       column_begins_(dimension),
-      inverses_(component.node_count()) {
+      solver_(component, dimension, prior, packs_for(dimension) * pack_size) {
   // Columns of the lower triangle begin at a whole pack: column c at row c rounded down to one.
   for (std::size_t c = 0; c < dimension; ++c) {
     const std::size_t first_row = c / pack_size * pack_size;
@@ -51,13 +50,9 @@ SparseEngine::SparseEngine(const Graph& component, std::size_t dimension, const 
     covariance_size_ += stride() - first_row;
   }
   const std::size_t n = component.node_count();
-  const auto diagonal = prior_diagonal(component, prior.ridge, prior.coupling);
-  for (std::size_t j = 0; j < n; ++j) inverses_[j].diagonal = diagonal[j];
   means_.resize(n * stride());
   covariances_.resize(n * covariance_size_);
   waiting_.resize(n * waiting_room * stride());
-  for (auto* vector : {&solution_, &residual_, &direction_, &diagonal_direction_, &image_})
-    vector->resize(n * stride());
 }
 
 SparseEngine::SparseEngine(const Graph& component, std::size_t dimension, const Prior& prior,
@@ -74,7 +69,7 @@ SparseEngine::SparseEngine(const Engine& first, const Engine& second, std::span<
     : SparseEngine(side_by_side(first.graph(), second.graph()), dimension, prior, options, 0) {
   for (std::size_t j = 0; j < first.node_count(); ++j) copy_belief(j, first, j);
   for (std::size_t j = 0; j < second.node_count(); ++j) copy_belief(first.node_count() + j, second, j);
-  for (std::size_t j = 0; j < node_count(); ++j) rebuild_inverse(j, evidence[j].contexts);
+  for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence[j].contexts);
 }
 
 void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t from_node) {
@@ -90,24 +85,21 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes) con
   auto part = std::unique_ptr<SparseEngine>(new SparseEngine(graph_.induced(nodes), dimension_, prior_, options_, 0));
   for (std::size_t j = 0; j < nodes.size(); ++j) {
     part->copy_belief(j, *this, nodes[j]);
-    part->inverses_[j] = inverses_[nodes[j]];
+    part->solver_.set_sum(j, solver_.observed(nodes[j]));
   }
   return part;
 }
 
 std::size_t SparseEngine::bytes() const {
-  std::size_t numbers = means_.size() + covariances_.size() + waiting_.size() + solution_.size() + residual_.size() +
-                        direction_.size() + diagonal_direction_.size() + image_.size();
-  for (const NodeInverse& inverse : inverses_) numbers += inverse.terms.capacity();
-  return sizeof(*this) + graph_.bytes() + numbers * sizeof(double) + inverses_.size() * sizeof(NodeInverse);
+  const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size();
+  return sizeof(*this) + graph_.bytes() + numbers * sizeof(double) + solver_.bytes();
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  const auto d = static_cast<double>(dimension);
   const auto stride = static_cast<double>(packs_for(dimension) * pack_size);
-  const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 6.0) + d * stride;
-  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + sizeof(NodeInverse) + 8.0) +
-                    24.0 * static_cast<double>(edges));
+  const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 1.0);
+  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 8.0) +
+                    24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension));
 }
 
 void SparseEngine::mean(std::size_t node, std::span<double> out) const {
@@ -144,28 +136,29 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
     largest = std::max(largest, std::abs(value));
     squared_length += value * value;
   }
-  start_from_zero();
-  for (std::size_t k = 0; k < dimension_; ++k) residual_[node * stride() + k] = context[k] / largest;
+  solver_.clear();
+  for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / largest;
+  start_at(node);
   Learned result;
   const double wanted = 0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.ridge));
   result.solve = solve(std::max(tightest, wanted));
-  for (double& value : solution_) value *= largest;
 
-  const auto inner = [&](const std::vector<double>& vector) {
+  const std::span<const double> solution = solver_.solution();
+  const auto inner = [&](std::span<const double> vector) {
     double total = 0.0;
     for (std::size_t k = 0; k < dimension_; ++k) total += context[k] * vector[node * stride() + k];
     return total;
   };
-  result.variance = std::max(0.0, inner(solution_));
-  const double gain = (reward - inner(means_)) / (1.0 + result.variance);
-  const double root = 1.0 / std::sqrt(1.0 + result.variance);
-  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += gain * solution_[k];
+  result.variance = std::max(0.0, largest * inner(solution));
+  const double gain = largest * (reward - inner(means_)) / (1.0 + result.variance);
+  const double root = largest / std::sqrt(1.0 + result.variance);
+  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += gain * solution[k];
   for (std::size_t j = 0; j < node_count(); ++j) {
     double* term = waiting(j) + waiting_count_ * stride();
-    for (std::size_t k = 0; k < stride(); ++k) term[k] = root * solution_[j * stride() + k];
+    for (std::size_t k = 0; k < stride(); ++k) term[k] = root * solution[j * stride() + k];
   }
   if (++waiting_count_ == waiting_room) apply_waiting();
-  observe(node, context);
+  solver_.observe(node, context);
   return result;
 }
 
@@ -187,184 +180,28 @@ void SparseEngine::apply_waiting() {
   waiting_count_ = 0;
 }
 
-/// B_j += x x^T, so B_j^{-1} -= t t^T with t = B_j^{-1} x / sqrt(1 + x^T B_j^{-1} x).
-void SparseEngine::observe(std::size_t node, std::span<const double> context) {
-  NodeInverse& inverse = inverses_[node];
-  std::vector<double> x(stride(), 0.0);
-  std::vector<double> term(stride(), 0.0);
-  std::copy(context.begin(), context.end(), x.begin());
-  apply_inverse<0>(inverse, x.data(), term.data());
-  double q = 0.0;
-  for (std::size_t k = 0; k < dimension_; ++k) q += x[k] * term[k];
-  for (double& value : term) value /= std::sqrt(1.0 + std::max(0.0, q));
-
-  // A term costs two products of length d, the whole matrix d of them.
-  if (!inverse.whole && 2 * (inverse.terms.size() / stride() + 1) > dimension_) {
-    std::vector<double> matrix(dimension_ * stride(), 0.0);
-    for (std::size_t c = 0; c < dimension_; ++c) matrix[c * stride() + c] = 1.0 / inverse.diagonal;
-    for (std::size_t t = 0; t < inverse.terms.size(); t += stride()) {
-      for (std::size_t c = 0; c < dimension_; ++c) {
-        for (std::size_t r = 0; r < dimension_; ++r) {
-          matrix[c * stride() + r] -= inverse.terms[t + c] * inverse.terms[t + r];
-        }
-      }
-    }
-    inverse.terms = std::move(matrix);
-    inverse.whole = true;
-  }
-  if (inverse.whole) {
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      for (std::size_t r = 0; r < dimension_; ++r) inverse.terms[c * stride() + r] -= term[c] * term[r];
-    }
-  } else {
-    inverse.terms.insert(inverse.terms.end(), term.begin(), term.end());
-  }
-}
-
-/// B_j^{-1} from S_j, after its diagonal changed: with S = sum of l q q^T, a term is q sqrt(l / (b (b + l))).
-void SparseEngine::rebuild_inverse(std::size_t node, std::span<const double> contexts) {
-  NodeInverse& inverse = inverses_[node];
-  inverse.terms.clear();
-  inverse.whole = false;
-  if (contexts.empty()) return;
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(unpacked(contexts, dimension_));
-  const double smallest = 1e-15 * eigen.eigenvalues().cwiseAbs().maxCoeff();
-  const auto rank = static_cast<std::size_t>((eigen.eigenvalues().array() > smallest).count());
-  inverse.whole = 2 * rank > dimension_;
-  if (inverse.whole) {
-    const VectorXd scales = (eigen.eigenvalues().cwiseMax(0.0).array() + inverse.diagonal).inverse();
-    const MatrixXd matrix = eigen.eigenvectors() * scales.asDiagonal() * eigen.eigenvectors().transpose();
-    inverse.terms.assign(dimension_ * stride(), 0.0);
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      for (std::size_t r = 0; r < dimension_; ++r) inverse.terms[c * stride() + r] = matrix(r, c);
-    }
-    return;
-  }
-  inverse.terms.assign(rank * stride(), 0.0);
-  for (std::size_t k = 0; k < rank; ++k) {
-    const auto column = static_cast<Index>(dimension_ - 1 - k);  // eigenvalues ascend
-    const double value = eigen.eigenvalues()[column];
-    const double scale = std::sqrt(value / (inverse.diagonal * (inverse.diagonal + value)));
-    for (std::size_t r = 0; r < dimension_; ++r) {
-      inverse.terms[k * stride() + r] = scale * eigen.eigenvectors()(static_cast<Index>(r), column);
+/// u_i = C_i b_i is known before the solve, as well as C_i is.
+void SparseEngine::start_at(std::size_t node) {
+  const double* const b = solver_.right_hand_side(node);
+  double* const u = solver_.start(node);
+  for (std::size_t c = 0; c < dimension_; ++c) {
+    const double* const column = covariance_column(node, c);
+    u[c] += column[c] * b[c];
+    for (std::size_t r = c + 1; r < dimension_; ++r) {
+      u[r] += column[r] * b[c];
+      u[c] += column[r] * b[r];
     }
   }
-}
-
-void SparseEngine::start_from_zero() {
-  std::fill(solution_.begin(), solution_.end(), 0.0);
-  std::fill(residual_.begin(), residual_.end(), 0.0);
-}
-
-template <std::size_t Packs>
-void SparseEngine::apply_inverse(const NodeInverse& inverse, const double* from, double* to) const {
-  const std::size_t count = Packs > 0 ? Packs : pack_count_;
-  const Pack* r = packs(from);
-  Pack* z = packs(to);
-  if (inverse.whole) {
-    for (std::size_t b = 0; b < count; ++b) z[b] = Pack{};
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      const Pack* column = packs(inverse.terms.data() + c * stride());
-      for (std::size_t b = 0; b < count; ++b) z[b] += from[c] * column[b];
-    }
-    return;
-  }
-  const double scale = 1.0 / inverse.diagonal;
-  for (std::size_t b = 0; b < count; ++b) z[b] = scale * r[b];
-  const double* const end = inverse.terms.data() + inverse.terms.size();
-  for (const double* at = inverse.terms.data(); at != end; at += count * pack_size) {
-    const Pack* term = packs(at);
-    Pack product{};
-    for (std::size_t b = 0; b < count; ++b) product += term[b] * r[b];
-    const double factor = sum(product);
-    for (std::size_t b = 0; b < count; ++b) z[b] -= factor * term[b];
+  for (std::size_t k = 0; k < waiting_count_; ++k) {
+    const double* const term = waiting(node) + k * stride();
+    double factor = 0.0;
+    for (std::size_t c = 0; c < dimension_; ++c) factor += term[c] * b[c];
+    for (std::size_t c = 0; c < dimension_; ++c) u[c] -= factor * term[c];
   }
 }
 
 SolveSummary SparseEngine::solve(double tolerance) {
-  return with_pack_count(pack_count_, [&](auto count) { return solve_packs<decltype(count)::value>(tolerance); });
-}
-
-/// Solves N u = residual_ by conjugate gradients, u into solution_, which starts as zero.
-template <std::size_t Packs>
-SolveSummary SparseEngine::solve_packs(double tolerance) {
-  const std::size_t count = Packs > 0 ? Packs : pack_count_;
-  const std::size_t width = count * pack_size;
-  const std::size_t n = node_count();
-  const auto at = [this](std::vector<double>& vector, std::size_t j) {
-    return packs(vector.data() + j * (Packs > 0 ? Packs : pack_count_) * pack_size);
-  };
-  // Registers for a row of packs, or as many at a time as there are.
-  constexpr std::size_t chunk = Packs > 0 ? Packs : 8;
-
-  Pack rr{};
-  Pack rz{};
-  for (std::size_t j = 0; j < n; ++j) {
-    const Pack* r = at(residual_, j);
-    Pack* p = at(direction_, j);
-    Pack* bp = at(diagonal_direction_, j);
-    apply_inverse<Packs>(inverses_[j], residual_.data() + j * width, direction_.data() + j * width);
-    for (std::size_t b = 0; b < count; ++b) {
-      bp[b] = r[b];
-      rr += r[b] * r[b];
-      rz += r[b] * p[b];
-    }
-  }
-  double squared_residual = sum(rr);
-  const double start = squared_residual;
-  double inner = sum(rz);
-  SolveSummary summary;
-  if (start == 0.0) return summary;
-  const double goal = tolerance * tolerance * start;
-  while (squared_residual > goal && summary.iterations < options_.max_iterations) {
-    ++summary.iterations;
-    Pack curvature{};
-    for (std::size_t j = 0; j < n; ++j) {
-      const auto neighbours = graph_.neighbours(j);
-      const auto weights = graph_.weights(j);
-      const Pack* p = at(direction_, j);
-      const Pack* bp = at(diagonal_direction_, j);
-      Pack* np = at(image_, j);
-      for (std::size_t begin = 0; begin < count; begin += chunk) {
-        const std::size_t used = Packs > 0 ? Packs : std::min(chunk, count - begin);
-        Pack others[chunk] = {};
-        for (std::size_t k = 0; k < neighbours.size(); ++k) {
-          const Pack* other = at(direction_, neighbours[k]) + begin;
-          for (std::size_t b = 0; b < used; ++b) others[b] += weights[k] * other[b];
-        }
-        for (std::size_t b = 0; b < used; ++b) {
-          const Pack image = bp[begin + b] - prior_.coupling * others[b];
-          np[begin + b] = image;
-          curvature += p[begin + b] * image;
-        }
-      }
-    }
-    const double step = inner / sum(curvature);
-    rr = Pack{};
-    rz = Pack{};
-    for (std::size_t j = 0; j < n; ++j) {
-      Pack* u = at(solution_, j);
-      Pack* r = at(residual_, j);
-      const Pack* p = at(direction_, j);
-      Pack* z = at(image_, j);
-      for (std::size_t b = 0; b < count; ++b) {
-        u[b] += step * p[b];
-        r[b] -= step * z[b];
-        rr += r[b] * r[b];
-      }
-      apply_inverse<Packs>(inverses_[j], residual_.data() + j * width, image_.data() + j * width);
-      for (std::size_t b = 0; b < count; ++b) rz += r[b] * z[b];
-    }
-    squared_residual = sum(rr);
-    const double next_inner = sum(rz);
-    const double turn = next_inner / inner;
-    inner = next_inner;
-    for (std::size_t k = 0; k < direction_.size(); ++k) {
-      direction_[k] = image_[k] + turn * direction_[k];
-      diagonal_direction_[k] = residual_[k] + turn * diagonal_direction_[k];
-    }
-  }
-  summary.residual = std::sqrt(squared_residual / start);
+  SolveSummary summary = solver_.solve(tolerance, options_.max_iterations);
   summary.converged = summary.residual <= options_.tolerance;
   return summary;
 }
@@ -382,10 +219,7 @@ Engine::EdgeChanged SparseEngine::change_edge(std::size_t a, std::size_t b, doub
   const auto d = static_cast<Index>(dimension_);
   const auto rewire = [&] {
     graph_ = with_edge_changed(graph_, static_cast<NodeId>(a), static_cast<NodeId>(b), change);
-    for (const std::size_t node : {a, b}) {
-      inverses_[node].diagonal = prior_.ridge + prior_.coupling * graph_.degree(node);
-      rebuild_inverse(node, evidence[node].contexts);
-    }
+    solver_.set_graph(graph_);
   };
   if (!gains) rewire();
 
@@ -395,12 +229,12 @@ Engine::EdgeChanged SparseEngine::change_edge(std::size_t a, std::size_t b, doub
   // Y, a column at a time; row j * d + r of it is entry r of node j.
   MatrixXd solutions(static_cast<Index>(node_count()) * d, d);
   for (Index c = 0; c < d; ++c) {
-    start_from_zero();
-    residual_[a * stride() + c] = 1.0;
-    residual_[b * stride() + c] = -1.0;
+    solver_.clear();
+    solver_.right_hand_side(a)[c] = 1.0;
+    solver_.right_hand_side(b)[c] = -1.0;
     result.solve.add(solve(tolerance));
     for (std::size_t j = 0; j < node_count(); ++j) {
-      for (Index r = 0; r < d; ++r) solutions(static_cast<Index>(j) * d + r, c) = solution_[j * stride() + r];
+      for (Index r = 0; r < d; ++r) solutions(static_cast<Index>(j) * d + r, c) = solver_.solution()[j * stride() + r];
     }
   }
   const EdgeChange edge(k, solutions.middleRows(a * d, d) - solutions.middleRows(b * d, d));
@@ -420,12 +254,12 @@ Engine::EdgeChanged SparseEngine::change_edge(std::size_t a, std::size_t b, doub
   if (gains) {
     rewire();
   } else {
-    start_from_zero();
+    solver_.clear();
     for (std::size_t j = 0; j < node_count(); ++j) {
-      std::copy(evidence[j].rewards.begin(), evidence[j].rewards.end(), residual_.begin() + j * stride());
+      std::copy(evidence[j].rewards.begin(), evidence[j].rewards.end(), solver_.right_hand_side(j));
     }
     result.solve.add(solve(tolerance));
-    means_ = solution_;
+    means_.assign(solver_.solution().begin(), solver_.solution().end());
   }
   return result;
 }
@@ -438,9 +272,9 @@ void SparseEngine::save(BinaryWriter& out) const {
   for (std::size_t j = 0; j < node_count(); ++j) {
     out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));
   }
-  for (const NodeInverse& inverse : inverses_) {
-    out.number(static_cast<std::uint8_t>(inverse.whole ? 1 : 0));
-    out.array(inverse.terms);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    out.number(static_cast<std::uint8_t>(solver_.observed(j).whole ? 1 : 0));
+    out.array(solver_.observed(j).rows);
   }
 }
 
@@ -453,11 +287,13 @@ SparseEngine::SparseEngine(BinaryReader& in, std::size_t dimension, const Prior&
     const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");
     std::copy(terms.begin(), terms.end(), waiting(j));
   }
-  for (NodeInverse& inverse : inverses_) {
-    inverse.whole = in.number<std::uint8_t>() != 0;
-    inverse.terms = in.array<double>();
-    const std::size_t size = inverse.terms.size();
-    in.expect(inverse.whole ? size == dimension_ * stride() : size % stride() == 0, "the terms of a node");
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    NodeSum sum;
+    sum.whole = in.number<std::uint8_t>() != 0;
+    sum.rows = in.array<double>();
+    const std::size_t size = sum.rows.size();
+    in.expect(sum.whole ? size == dimension_ * stride() : size % stride() == 0, "the observations of a node");
+    solver_.set_sum(j, std::move(sum));
   }
 }
 

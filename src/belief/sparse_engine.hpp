@@ -1,6 +1,7 @@
 #pragma once
 
 #include "belief/packs.hpp"
+#include "belief/precision_solver.hpp"
 #include "goblin/belief/engine.hpp"
 
 #include <array>
@@ -8,11 +9,7 @@
 
 namespace goblin {
 
-/// Keeps w_j and C_j of every node, O(n d^2) memory, and solves N u = phi_i(x) by conjugate gradients for each reward.
-///
-/// N = B - coupling W with B_j = (ridge + coupling deg_j) I + S_j on the diagonal and W the weights of the edges.
-/// Preconditioned with B, where z = B^{-1} r, the product B p follows p by recurrence (B z = r), so that an iteration
-/// costs one pass over the edges, 2 m d multiplications, and one application of B^{-1}.
+/// Keeps w_j and C_j of every node, O(n d^2) memory, and solves N u = phi_i(x) for each reward (PrecisionSolver).
 ///
 /// Vectors of d numbers are padded with zeros to whole packs. C_j changes wait until some are there and are then
 /// applied in one pass; whoever reads C_j in between subtracts what waits.
@@ -40,13 +37,6 @@ class SparseEngine final : public Engine {
   void save(BinaryWriter& out) const override;
 
  private:
-  /// B_j^{-1}: I / diagonal - sum of t t^T while there are few observations, and the whole matrix from then on.
-  struct NodeInverse {
-    double diagonal = 1.0;      // of the prior: ridge + coupling * degree
-    std::vector<double> terms;  // t after t, or the columns of the matrix
-    bool whole = false;
-  };
-
   SparseEngine(const Graph& component, std::size_t dimension, const Prior& prior, const EngineOptions& options, int);
 
   [[nodiscard]] std::size_t stride() const { return pack_count_ * pack_size; }
@@ -61,17 +51,11 @@ class SparseEngine final : public Engine {
     return waiting_.data() + node * waiting_room * stride();
   }
 
-  void rebuild_inverse(std::size_t node, std::span<const double> contexts);
-  void observe(std::size_t node, std::span<const double> context);
   void apply_waiting();
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
-  void start_from_zero();
+  void start_at(std::size_t node);
   [[nodiscard]] SolveSummary solve(double tolerance);
-  template <std::size_t Packs>
-  [[nodiscard]] SolveSummary solve_packs(double tolerance);
-  template <std::size_t Packs>
-  void apply_inverse(const NodeInverse& inverse, const double* from, double* to) const;
 
   static constexpr std::size_t waiting_room = 8;
 
@@ -87,14 +71,7 @@ class SparseEngine final : public Engine {
   std::vector<double> covariances_;
   std::vector<double> waiting_;  // node after node, waiting_room terms each
   std::size_t waiting_count_ = 0;
-  std::vector<NodeInverse> inverses_;
-
-  // Where a solve works: all of n * stride numbers.
-  std::vector<double> solution_;
-  std::vector<double> residual_;
-  std::vector<double> direction_;           // p
-  std::vector<double> diagonal_direction_;  // B p
-  std::vector<double> image_;               // N p, then z
+  PrecisionSolver solver_;
 };
 
 }  // namespace goblin
