@@ -150,6 +150,7 @@ class Planner {
         std::erase_if(at.contenders, [](const Contender& each) {
           return each.policy == Policy::linucb_sin || each.policy == Policy::linucb_ind;
         });
+        for (Contender& each : at.contenders) each.scales = {1.0};
         at.finalists = 1;
         plan.curve.push_back({graph_noise, curve_payoff_noise, std::move(at)});
       }
