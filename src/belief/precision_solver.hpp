@@ -107,6 +107,7 @@ class PrecisionSolver {
 
  private:
   [[nodiscard]] double compute_residual();
+  [[nodiscard]] double compute_residual_of_start();
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 
