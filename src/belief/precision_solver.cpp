@@ -191,8 +191,7 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double r
   const NodeId* const others = elimination.positions().data();
   const Scalar* const weights = weights_.data();
 
-  const auto add_neighbours = [others, weights, count, width](Elimination::Range range, const Scalar* vector,
-                                                              Row& row) {
+  const auto add_neighbours = [&](Elimination::Range range, const Scalar* vector, Row& row) {
     for (std::size_t k = range.first; k < range.last; ++k) {
       const P* const other = packs(vector + others[k] * width);
       for (std::size_t b = 0; b < count; ++b) row[b] += weights[k] * other[b];
