@@ -77,7 +77,7 @@ class Sweeps {
 ///
 /// The work is done in single precision, which halves what has to come from memory: each stage solves for the residual
 /// that is left and adds to u, and the next begins with the true residual of u. A stage gains about five digits. Where
-/// single precision gets nowhere (contexts thousands long, degrees of millions), a stage in double precision follows.
+/// single precision gets nowhere (edges of weight 1e8 beside a ridge of 1), the solve is done in double precision.
 ///
 /// Right-hand sides and solutions are by node, with rows padded to whole packs.
 class PrecisionSolver {
