@@ -17,7 +17,7 @@ constexpr std::pair<EngineKind, std::string_view> kinds[] = {
     {EngineKind::automatic, "automatic"}, {EngineKind::dense, "dense"}, {EngineKind::sparse, "sparse"}};
 
 /// Up to this many rows of N, all of N^{-1} is kept.
-constexpr std::size_t most_dense_rows = 2500;
+constexpr std::size_t most_dense_rows = 2000;
 
 }  // namespace
 

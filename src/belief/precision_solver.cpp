@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -34,6 +35,10 @@ void apply_terms(std::span<double> x, double pivot, std::span<const double> term
   for (std::size_t k = 0; k < factors.size(); ++k) {
     for (std::size_t c = 0; c < d; ++c) x[c] -= factors[k] * terms[k * d + c];
   }
+}
+
+double length_of(std::span<const double> vector) {
+  return std::sqrt(std::inner_product(vector.begin(), vector.end(), vector.begin(), 0.0));
 }
 
 /// Sums of packs, kept in double precision.
@@ -186,8 +191,7 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double r
   const NodeId* const others = elimination.positions().data();
   const Scalar* const weights = weights_.data();
 
-  const auto add_neighbours = [others, weights, count, width](Elimination::Range range, const Scalar* vector,
-                                                              Row& row) {
+  const auto add_neighbours = [&](Elimination::Range range, const Scalar* vector, Row& row) {
     for (std::size_t k = range.first; k < range.last; ++k) {
       const P* const other = packs(vector + others[k] * width);
       for (std::size_t b = 0; b < count; ++b) row[b] += weights[k] * other[b];
@@ -365,31 +369,30 @@ void PrecisionSolver::clear() {
 double PrecisionSolver::compute_residual() {
   return with_pack_count(stride_ / pack_size, [&](auto known) {
     constexpr std::size_t Packs = decltype(known)::value;
+    using Row = std::conditional_t<(Packs > 0), PackArray<double, Packs>, PackVector<double>>;
     const std::size_t count = Packs > 0 ? Packs : stride_ / pack_size;
-    const auto at = [count](std::vector<double>& vector, std::size_t j) {
-      return packs(vector.data() + j * count * pack_size);
-    };
+    const std::size_t width = count * pack_size;
+    Row r(count);
     Pack squared_length{};
     for (std::size_t j = 0; j < sums_.size(); ++j) {
-      const Pack* const u = at(solution_, j);
-      const Pack* const b = at(right_hand_side_, j);
-      Pack* const r = at(residual_, j);
+      const double* const numbers = solution_.data() + j * width;
+      const Pack* const u = packs(numbers);
+      const Pack* const b = packs(right_hand_side_.data() + j * width);
       const double diagonal = elimination_.diagonal(elimination_.position(j));
       const auto neighbours = graph_.neighbours(j);
       const auto weights = graph_.weights(j);
       for (std::size_t c = 0; c < count; ++c) r[c] = Pack{};
       for (std::size_t k = 0; k < neighbours.size(); ++k) {
-        const Pack* const other = at(solution_, neighbours[k]);
+        const Pack* const other = packs(solution_.data() + neighbours[k] * width);
         for (std::size_t c = 0; c < count; ++c) r[c] += weights[k] * other[c];
       }
       for (std::size_t c = 0; c < count; ++c) r[c] = b[c] - diagonal * u[c] + prior_.coupling * r[c];
-      const NodeSum& sum_of_node = sums_[j];
-      const double* const row_of_solution = solution_.data() + j * count * pack_size;
-      for (std::size_t k = 0; k < sum_of_node.rows.size() / (count * pack_size); ++k) {
-        const Pack* const x = packs(sum_of_node.rows.data() + k * count * pack_size);
+      const NodeSum& node_sum = sums_[j];
+      const Pack* x = packs(node_sum.rows.data());
+      for (std::size_t k = 0; k < node_sum.rows.size() / width; ++k, x += count) {
         double factor = 0.0;
-        if (sum_of_node.whole) {
-          factor = row_of_solution[k];
+        if (node_sum.whole) {
+          factor = numbers[k];
         } else {
           Pack product{};
           for (std::size_t c = 0; c < count; ++c) product += x[c] * u[c];
@@ -397,10 +400,37 @@ double PrecisionSolver::compute_residual() {
         }
         for (std::size_t c = 0; c < count; ++c) r[c] -= factor * x[c];
       }
-      for (std::size_t c = 0; c < count; ++c) squared_length += r[c] * r[c];
+      Pack* const residual = packs(residual_.data() + j * width);
+      for (std::size_t c = 0; c < count; ++c) {
+        residual[c] = r[c];
+        squared_length += r[c] * r[c];
+      }
     }
     return std::sqrt(sum(squared_length));
   });
+}
+
+/// The same where few rows of u are not zero: only these are multiplied.
+double PrecisionSolver::compute_residual_of_start() {
+  residual_ = right_hand_side_;
+  for (std::size_t j = 0; j < sums_.size(); ++j) {
+    const std::span<const double> u(solution_.data() + j * stride_, dimension_);
+    if (std::all_of(u.begin(), u.end(), [](double value) { return value == 0.0; })) continue;
+    const auto add = [&](std::size_t node, double factor, const double* row) {
+      for (std::size_t c = 0; c < dimension_; ++c) residual_[node * stride_ + c] += factor * row[c];
+    };
+    add(j, -elimination_.diagonal(elimination_.position(j)), u.data());
+    const auto neighbours = graph_.neighbours(j);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      add(neighbours[k], prior_.coupling * graph_.weights(j)[k], u.data());
+    }
+    const NodeSum& node_sum = sums_[j];
+    for (std::size_t k = 0; k < node_sum.rows.size() / stride_; ++k) {
+      const double* const x = node_sum.rows.data() + k * stride_;
+      add(j, node_sum.whole ? -u[k] : -std::inner_product(u.begin(), u.end(), x, 0.0), x);
+    }
+  }
+  return length_of(residual_);
 }
 
 /// One stage: u += the solution of N e = residual_, which is `norm` long.
@@ -425,14 +455,12 @@ SolveSummary PrecisionSolver::solve(double tolerance, std::size_t max_iterations
   constexpr double most_digits_in_single = 1e-5;  // that a stage is asked for
   constexpr double most_digits = 1e-12;
   constexpr double least_gain = 0.1;  // of a stage, or there is no use in another
-  constexpr double margin = 0.3;      // the stages measure residuals in another norm
-  double squared_length = 0.0;
-  for (const double value : right_hand_side_) squared_length += value * value;
+  constexpr double margin = 0.5;      // the stages measure residuals in another norm
+  const double length = length_of(right_hand_side_);
   SolveSummary summary;
-  if (squared_length == 0.0) return summary;
-  const double length = std::sqrt(squared_length);
+  if (length == 0.0) return summary;
   const double goal = tolerance * length;
-  double norm = compute_residual();
+  double norm = compute_residual_of_start();
   const std::size_t most_in_single = max_iterations / 2;
   bool in_single = true;
   while (in_single && norm > goal && summary.iterations < most_in_single) {
@@ -448,7 +476,7 @@ SolveSummary PrecisionSolver::solve(double tolerance, std::size_t max_iterations
   }
   // From zero, whatever single precision arrived at.
   std::fill(solution_.begin(), solution_.end(), 0.0);
-  norm = compute_residual();
+  norm = compute_residual_of_start();
   Sweeps<double> sweeps(elimination_, dimension_);
   for (std::size_t at = 0; at < sums_.size(); ++at) {
     const NodeSum& node_sum = sums_[elimination_.node(at)];

@@ -77,7 +77,7 @@ class Sweeps {
 ///
 /// The work is done in single precision, which halves what has to come from memory: each stage solves for the residual
 /// that is left and adds to u, and the next begins with the true residual of u. A stage gains about five digits. Where
-/// single precision gets nowhere (contexts thousands long, degrees of millions), a stage in double precision follows.
+/// single precision gets nowhere (edges of weight 1e8 beside a ridge of 1), the solve is done in double precision.
 ///
 /// Right-hand sides and solutions are by node, with rows padded to whole packs.
 class PrecisionSolver {
@@ -107,6 +107,7 @@ class PrecisionSolver {
 
  private:
   [[nodiscard]] double compute_residual();
+  [[nodiscard]] double compute_residual_of_start();
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 

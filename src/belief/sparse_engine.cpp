@@ -292,7 +292,8 @@ SparseEngine::SparseEngine(BinaryReader& in, std::size_t dimension, const Prior&
     sum.whole = in.number<std::uint8_t>() != 0;
     sum.rows = in.array<double>();
     const std::size_t size = sum.rows.size();
-    in.expect(sum.whole ? size == dimension_ * stride() : size % stride() == 0, "the observations of a node");
+    in.expect(sum.whole ? size == dimension_ * stride() : size % stride() == 0 && size <= dimension_ * stride(),
+              "the observations of a node");
     solver_.set_sum(j, std::move(sum));
   }
 }
