@@ -37,6 +37,7 @@ std::string engines_of(const BanditSummary& bandit) {
 template <typename Value>
 Estimate estimate_of(const std::vector<const Trace*>& traces, Value value) {
   std::vector<double> values;
+  values.reserve(traces.size());
   for (const Trace* trace : traces) values.push_back(value(*trace));
   return estimate(values);
 }
