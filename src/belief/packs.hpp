@@ -17,6 +17,21 @@ inline std::size_t packs_for(std::size_t dimension) { return (dimension + pack_s
 inline Pack* packs(double* values) { return reinterpret_cast<Pack*>(values); }
 inline const Pack* packs(const double* values) { return reinterpret_cast<const Pack*>(values); }
 
+/// Eight doubles as an argument of a template, which forgets how Lanes are aligned.
+struct LaneRow {
+  Lanes values;
+
+  LaneRow& operator+=(const LaneRow& other) {
+    values += other.values;
+    return *this;
+  }
+  LaneRow& operator-=(const LaneRow& other) {
+    values -= other.values;
+    return *this;
+  }
+  friend LaneRow operator*(double factor, const LaneRow& row) { return {factor * row.values}; }
+};
+
 inline double sum(const Pack& pack) { return (pack[0] + pack[1]) + (pack[2] + pack[3]); }
 
 /// Calls call(integral_constant<size_t, K>), K = count if that is at most 8 and else 0: inner loops over the packs of

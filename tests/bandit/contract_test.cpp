@@ -45,7 +45,11 @@ class Contract : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>>
   [[nodiscard]] Policy policy() const { return std::get<0>(GetParam()); }
   [[nodiscard]] BanditOptions options() const {
     return {
-        .dimension = scenario.dimension, .alpha = 0.4, .engine = {.kind = std::get<1>(GetParam()), .tolerance = 1e-12}};
+        .dimension = scenario.dimension,
+        .alpha = 0.4,
+        .engine = {.kind = std::get<1>(GetParam()),
+                   .tolerance = 1e-12,
+                   .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
   }
   [[nodiscard]] Bandit bandit_on(const Graph& graph) const {
     return Bandit::make(policy(), graph, scenario.clusters_for(policy()), options());
@@ -486,7 +490,8 @@ TEST_P(Contract, const_calls_may_run_at_the_same_time) {
 
 INSTANTIATE_TEST_SUITE_P(all, Contract,
                          ::testing::Combine(::testing::ValuesIn(all_policies),
-                                            ::testing::Values(EngineKind::dense, EngineKind::sparse)),
+                                            ::testing::Values(EngineKind::dense, EngineKind::sparse,
+                                                              EngineKind::local)),
                          [](const auto& test) {
                            return test_name(std::get<0>(test.param)) + "_" +
                                   std::string(name_of(std::get<1>(test.param)));
