@@ -110,7 +110,7 @@ BENCHMARK(local_round)
     ->Arg(10'000)
     ->Arg(100'000)
     ->Arg(1'000'000)
-    ->Iterations(5'000)
+    ->Iterations(100'000)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
@@ -121,6 +121,77 @@ BENCHMARK(local_tolerance)
     ->Iterations(10'000)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
+
+/// The same rounds for an exact bandit, for a local one that goes its own way, and for a local one that learns what the
+/// exact one does: how much reward the approximation costs, how often it decides otherwise, and how far its scores are
+/// off where it says they can be. Arguments: the seed, and the mean length of the contexts in hundredths.
+void local_reward(benchmark::State& state, std::optional<data::Dataset> (*read)(const data::ReadOptions&)) {
+  constexpr std::uint64_t rounds = 10'000;
+  const auto data = read({.contexts = {.mean_length = 0.01 * static_cast<double>(state.range(1))}});
+  if (!data) {
+    state.SkipWithError("no data: set GOBLIN_DATA to its folder");
+    return;
+  }
+  const world::Catalogue world(*data, {.arms = 25, .seed = static_cast<std::uint64_t>(state.range(0))});
+  const auto make = [&](EngineKind kind) {
+    return Bandit::gob_lin(data->graph, {.dimension = dimension, .alpha = 0.05, .engine = {.kind = kind}});
+  };
+  double exact_reward = 0.0;
+  double local_reward = 0.0;
+  double same = 0.0;
+  double error = 0.0;
+  double bound = 0.0;
+  double violations = 0.0;
+  std::vector<double> milliseconds;
+  while (state.KeepRunning()) {
+    auto exact = make(EngineKind::sparse);
+    auto local = make(EngineKind::local);
+    auto follower = make(EngineKind::local);
+    world::Round round;
+    Decision decision;
+    Decision followed;
+    for (std::uint64_t t = 0; t < rounds; ++t) {
+      world.round(t, round);
+      const Contexts contexts(round.contexts, dimension);
+      const double average_payoff = average(round.payoffs);
+      const auto start = std::chrono::steady_clock::now();
+      local.select(round.user, contexts, {}, decision);
+      local.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
+      milliseconds.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      local_reward += round.payoffs[decision.arm] - average_payoff;
+
+      exact.select(round.user, contexts, {}, decision);
+      exact_reward += round.payoffs[decision.arm] - average_payoff;
+      follower.select(round.user, contexts, {}, followed);
+      if (decision.arm == followed.arm) same += 1.0 / static_cast<double>(rounds);
+      for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
+        const double difference = std::abs(decision.scores[arm] - followed.scores[arm]);
+        error += difference / static_cast<double>(rounds * decision.scores.size());
+        bound += followed.bounds[arm] / static_cast<double>(rounds * decision.scores.size());
+        if (difference > followed.bounds[arm] + 1e-6) ++violations;
+      }
+      exact.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
+      follower.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
+    }
+  }
+  state.counters["exact_reward"] = exact_reward;
+  state.counters["local_reward"] = local_reward;
+  state.counters["ratio"] = local_reward / exact_reward;
+  state.counters["same_choice"] = same;
+  state.counters["error"] = error;
+  state.counters["bound"] = bound;
+  state.counters["violations"] = violations;
+  state.counters["median_ms"] = quantile(milliseconds, 0.5);
+  state.counters["p99_ms"] = quantile(milliseconds, 0.99);
+}
+void ten_seeds(benchmark::internal::Benchmark* benchmark) {
+  for (const int length : {30, 100}) {
+    for (int seed = 1; seed <= 10; ++seed) benchmark->Args({seed, length});
+  }
+  benchmark->ArgNames({"seed", "length"})->Iterations(1)->Unit(benchmark::kSecond);
+}
+BENCHMARK_CAPTURE(local_reward, lastfm, lastfm)->Apply(ten_seeds);
+BENCHMARK_CAPTURE(local_reward, delicious, delicious)->Apply(ten_seeds);
 
 }  // namespace
 }  // namespace goblin::bench

@@ -19,8 +19,10 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-/// A residual this much below its right-hand side makes an error of no account.
+/// A residual this much below its right-hand side makes an error of no account where that is squared, and one this
+/// much below where it is not.
 constexpr double nothing = 1e-10;
+constexpr double nothing_at_all = 1e-14;
 
 Lanes ratio(const Lanes& numerator, const Lanes& denominator) {
   Lanes result{};
@@ -556,7 +558,7 @@ LocalEngine::MatrixBracket LocalEngine::matrix_bracket(std::span<const NodeId> s
       for (std::size_t k = 0; k < seeds.size(); ++k) {
         work->residual[k * dimension_ + first + lane].values[lane] = k == 0 ? 1.0 : -1.0;
       }
-      goal[lane] = nothing * nothing;
+      goal[lane] = nothing_at_all * nothing_at_all;
     }
     solve(*work, goal);
     for (std::size_t lane = 0; lane < used; ++lane) {

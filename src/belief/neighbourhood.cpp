@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
+#include <tuple>
 
 namespace goblin {
 namespace {
@@ -123,23 +125,29 @@ void Neighbourhood::grow(const Graph& graph, const Prior& prior, std::span<const
   for (const NodeId seed : seeds) entry(seed).residual = 1.0;
   walk(graph, prior, diagonal, 0.5 * tolerance, edges_a_node * most_nodes);
 
-  order_.clear();
-  for (std::size_t at = 0; at < entries_.size(); ++at) {
-    if (at < seed_count_ || entries_[at].value > 0.0) order_.push_back(static_cast<NodeId>(at));
-  }
-  std::sort(order_.begin() + static_cast<std::ptrdiff_t>(seed_count_), order_.end(), [this](NodeId a, NodeId b) {
-    return entries_[a].value > entries_[b].value ||
-           (entries_[a].value == entries_[b].value && entries_[a].node < entries_[b].node);
-  });
+  const std::size_t most = std::max(seed_count_, std::min(entries_.size(), most_nodes));
+  order_.resize(entries_.size());
+  std::iota(order_.begin(), order_.end(), 0);
   rank_.assign(entries_.size(), static_cast<NodeId>(-1));
-  for (std::size_t k = 0; k < order_.size(); ++k) rank_[order_[k]] = static_cast<NodeId>(k);
-
-  const std::size_t most = std::max(seed_count_, std::min(order_.size(), most_nodes));
+  std::iota(rank_.begin(), rank_.begin() + static_cast<std::ptrdiff_t>(seed_count_), 0);
   for (std::size_t count = seed_count_;; count = std::min(4 * count, most)) {
     choose(graph, count);
     solve(prior, diagonal);
     if (closed_ || count == most || std::sqrt(upper_) - std::sqrt(lower_) <= tolerance) return;
+    if (count == seed_count_) put_in_order(most);
   }
+}
+
+/// The seeds stay first; then come the nodes with the largest values, those without one by their residual.
+void Neighbourhood::put_in_order(std::size_t count) {
+  const auto at = [this](std::size_t place) { return order_.begin() + static_cast<std::ptrdiff_t>(place); };
+  std::partial_sort(at(seed_count_), at(count), order_.end(), [this](NodeId a, NodeId b) {
+    const Entry& first = entries_[a];
+    const Entry& second = entries_[b];
+    return std::tuple(-first.value, -first.residual, first.node) <
+           std::tuple(-second.value, -second.residual, second.node);
+  });
+  for (std::size_t k = 0; k < count; ++k) rank_[order_[k]] = static_cast<NodeId>(k);
 }
 
 }  // namespace goblin

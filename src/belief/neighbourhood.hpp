@@ -57,6 +57,7 @@ class Neighbourhood {
   void push(const Graph& graph, double coupling, double diagonal, std::size_t at);
   void walk(const Graph& graph, const Prior& prior, std::span<const double> diagonal, double tolerance,
             std::size_t longest_walk);
+  void put_in_order(std::size_t count);
   void choose(const Graph& graph, std::size_t count);
   void solve(const Prior& prior, std::span<const double> diagonal);
 
@@ -66,7 +67,7 @@ class Neighbourhood {
   std::size_t edges_walked_ = 0;
   double upper_ = 0.0;
 
-  std::vector<NodeId> order_;  // entries with a value, those of the seeds first, then by falling value
+  std::vector<NodeId> order_;  // entries in the order in which S takes them
   std::vector<NodeId> rank_;   // of an entry in that order
   std::vector<NodeId> nodes_;
   std::vector<double> values_;
