@@ -35,7 +35,8 @@ void check_options(const BanditOptions& options) {
   const LocalOptions& local = options.engine.local;
   check(local.tolerance > 0.0 && std::isfinite(local.tolerance), "engine.local.tolerance", local.tolerance,
         "finite and above 0");
-  check(local.most_nodes >= 2, "engine.local.most_nodes", local.most_nodes, "at least 2");
+  check(local.most_nodes >= 2 && local.most_nodes <= 1'000'000, "engine.local.most_nodes", local.most_nodes,
+        "between 2 and 1000000");
   check(local.most_edges >= 1, "engine.local.most_edges", local.most_edges, "at least 1");
   if (options.printed_bound) {
     const PrintedBound& bound = *options.printed_bound;

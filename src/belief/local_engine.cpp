@@ -75,7 +75,10 @@ LocalEngine::LocalEngine(const Graph& component, std::size_t dimension, const Pr
       graph_(component),
       diagonal_(prior_diagonal(component, prior.ridge, prior.coupling)),
       slot_of_(component.node_count(), none),
-      step_(stride_) {}
+      step_(stride_) {
+  constexpr std::size_t numbers_in_a_block = 16'384;
+  while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
+}
 
 LocalEngine::LocalEngine(const Engine& first, const Engine& second, std::span<const NodeEvidence> evidence,
                          std::size_t dimension, const Prior& prior, const LocalOptions& options)
@@ -127,7 +130,7 @@ std::unique_ptr<Engine> LocalEngine::extract(std::span<const NodeId> nodes) cons
 std::size_t LocalEngine::bytes() const {
   std::size_t total = sizeof(*this) + graph_.bytes() + diagonal_.size() * sizeof(double) +
                       (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
-                      level_.capacity() + blocks_.size() * block_slots * 2 * stride_ * sizeof(double) +
+                      level_.capacity() + blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
                       (inverses_.capacity() - inverses_.size()) * sizeof(NodeInverse) +
                       workspaces_.count() * node_count() * sizeof(NodeId);
   for (const NodeInverse& inverse : inverses_) total += inverse.bytes();
@@ -144,7 +147,7 @@ std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t
 std::size_t LocalEngine::touch(NodeId node) {
   if (slot_of_[node] != none) return slot_of_[node];
   const std::size_t slot = node_of_.size();
-  if (slot / block_slots == blocks_.size()) blocks_.emplace_back(block_slots * 2 * stride_, 0.0);
+  if (slot >> block_shift_ == blocks_.size()) blocks_.emplace_back(block_slots() * 2 * stride_, 0.0);
   slot_of_[node] = static_cast<NodeId>(slot);
   node_of_.push_back(node);
   inverse_at_.push_back(none);
@@ -644,9 +647,10 @@ void LocalEngine::save(BinaryWriter& out) const {
 
 LocalEngine::LocalEngine(BinaryReader& in, std::size_t dimension, const Prior& prior, const LocalOptions& options)
     : LocalEngine(load_component(in), dimension, prior, options) {
-  for (const NodeId node : in.array<std::uint32_t>()) {
+  const auto nodes = in.array<std::uint32_t>();
+  in.expect(nodes.size() <= in.left() / (2 * sizeof(double) * dimension_), "the size of a local component");
+  for (const NodeId node : nodes) {
     in.expect(node < node_count() && slot_of_[node] == none, "a node of a local component");
-    in.expect(blocks_.size() * block_slots <= node_of_.size() + block_slots, "the number of slots");
     touch(node);
   }
   for (std::size_t slot = 0; slot < node_of_.size(); ++slot) {

@@ -86,10 +86,10 @@ class LocalEngine final : public Engine {
   };
 
   [[nodiscard]] double* mean_at(std::size_t slot) {
-    return blocks_[slot / block_slots].data() + slot % block_slots * 2 * stride_;
+    return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
   }
   [[nodiscard]] const double* mean_at(std::size_t slot) const {
-    return blocks_[slot / block_slots].data() + slot % block_slots * 2 * stride_;
+    return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
   }
   [[nodiscard]] double* residual_at(std::size_t slot) { return mean_at(slot) + stride_; }
   [[nodiscard]] const double* residual_at(std::size_t slot) const { return mean_at(slot) + stride_; }
@@ -116,10 +116,11 @@ class LocalEngine final : public Engine {
   struct MatrixBracket;
   [[nodiscard]] MatrixBracket matrix_bracket(std::span<const NodeId> seeds) const;
 
-  static constexpr std::size_t block_slots = 256;
+  [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }
 
   std::size_t dimension_;
   std::size_t stride_;
+  std::size_t block_shift_ = 0;
   Prior prior_;
   LocalOptions options_;
   Graph graph_;
@@ -128,7 +129,7 @@ class LocalEngine final : public Engine {
   // Nodes that a reward has reached have a slot.
   std::vector<NodeId> slot_of_;
   std::vector<NodeId> node_of_;
-  std::vector<std::vector<double>> blocks_;  // w_j, then r_j
+  std::vector<std::vector<double>> blocks_;  // w_j, then r_j; a block is about 100 kB, and never moves
   std::vector<NodeId> inverse_at_;           // of a slot, in inverses_
   std::vector<NodeInverse> inverses_;
 
