@@ -215,7 +215,8 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
   fmt::print(stderr, "{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
              replayed.learned, replayed.reward);
   fmt::print(stderr, "{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
-             replayed.new_users, summary.nodes, dense, sparse, local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
+             replayed.new_users, summary.nodes, dense, sparse, local > 0 ? fmt::format(" and {} local", local) : "",
+             static_cast<double>(summary.bytes) / 1e6);
   if (summary.unconverged_solves > 0) {
     fmt::print(stderr, "warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
   }
@@ -261,9 +262,10 @@ void add_replay(CLI::App& app) {
   command->add_option("--save", options->save, "Save the bandit at the end");
   command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
   command->add_flag("--json", options->json, "The summary as one JSON object");
-  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance}) option->capture_default_str();
-  const std::vector<CLI::Option*> of_a_new_bandit = {graph, dimension, policy, alpha,  labels,
-                                                     ridge, coupling,  bound,  engine, tolerance, local_tolerance};
+  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance})
+    option->capture_default_str();
+  const std::vector<CLI::Option*> of_a_new_bandit = {graph,    dimension, policy, alpha,     labels,         ridge,
+                                                     coupling, bound,     engine, tolerance, local_tolerance};
   command->callback([options, of_a_new_bandit] {
     if (options->load.empty() && options->graph.empty()) throw CLI::RequiredError("--graph or --load");
     if (options->load.empty() && options->bandit.dimension == 0) throw CLI::RequiredError("--dimension");

@@ -301,8 +301,7 @@ void add_simulate(CLI::App& app) {
   command->add_option("--engine", request->engine, "automatic, dense, sparse or local")->capture_default_str();
   command->add_option("--tolerance", request->bandit.engine.tolerance, "sparse: how exact a solve is")
       ->capture_default_str();
-  command
-      ->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
+  command->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
       ->capture_default_str();
   command->add_option("--ridge", request->bandit.ridge, "A = ridge I + coupling L")->capture_default_str();
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();

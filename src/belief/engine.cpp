@@ -14,8 +14,10 @@
 namespace goblin {
 namespace {
 
-constexpr std::pair<EngineKind, std::string_view> kinds[] = {
-    {EngineKind::automatic, "automatic"}, {EngineKind::dense, "dense"}, {EngineKind::sparse, "sparse"}, {EngineKind::local, "local"}};
+constexpr std::pair<EngineKind, std::string_view> kinds[] = {{EngineKind::automatic, "automatic"},
+                                                             {EngineKind::dense, "dense"},
+                                                             {EngineKind::sparse, "sparse"},
+                                                             {EngineKind::local, "local"}};
 
 /// Up to this many rows of N, all of N^{-1} is kept.
 constexpr std::size_t most_dense_rows = 2500;
@@ -94,8 +96,7 @@ std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const
   if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
     return std::make_unique<LocalEngine>(first, second, evidence, dimension, prior, options.local);
   }
-  if (chosen == EngineKind::dense && first.kind() == EngineKind::dense &&
-      second.kind() == EngineKind::dense) {
+  if (chosen == EngineKind::dense && first.kind() == EngineKind::dense && second.kind() == EngineKind::dense) {
     return std::make_unique<DenseEngine>(static_cast<const DenseEngine&>(first),
                                          static_cast<const DenseEngine&>(second));
   }

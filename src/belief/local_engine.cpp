@@ -104,7 +104,8 @@ void LocalEngine::copy_part(const Engine& from, NodeId shift, std::span<const No
   for (NodeId j = 0; j < n; ++j) {
     const std::size_t slot = touch(shift + j);
     from.mean(j, {mean_at(slot), dimension_});
-    if (!evidence[j].contexts.empty()) make_inverse(slot).rebuild(diagonal_[shift + j], evidence[j].contexts, dimension_);
+    if (!evidence[j].contexts.empty())
+      make_inverse(slot).rebuild(diagonal_[shift + j], evidence[j].contexts, dimension_);
   }
   for (NodeId j = 0; j < n; ++j) compute_residual(shift + j, evidence[j]);
 }
@@ -243,7 +244,8 @@ void LocalEngine::compute_residual(NodeId node, const NodeEvidence& evidence) {
     const MatrixXd contexts = unpacked(evidence.contexts, dimension_);
     for (std::size_t c = 0; c < dimension_; ++c) {
       residual[c] += evidence.rewards[c];
-      for (std::size_t r = 0; r < dimension_; ++r) residual[c] -= contexts(static_cast<Index>(r), static_cast<Index>(c)) * mean[r];
+      for (std::size_t r = 0; r < dimension_; ++r)
+        residual[c] -= contexts(static_cast<Index>(r), static_cast<Index>(c)) * mean[r];
     }
   }
   std::copy(residual.begin(), residual.end(), residual_at(slot));

@@ -52,7 +52,8 @@ std::string error_of(const std::string& line) {
 }
 
 TEST(Replay, the_local_engine_writes_bounds_and_passes_the_check) {
-  const Scenario scenario{.name = "local", .graph = generate::random({.nodes = 200, .edges = 900, .seed = 4}), .dimension = 2};
+  const Scenario scenario{
+      .name = "local", .graph = generate::random({.nodes = 200, .edges = 900, .seed = 4}), .dimension = 2};
   Names names;
   for (std::size_t user = 0; user < 200; ++user) names.insert(std::to_string(user));
   std::string events;
@@ -63,8 +64,8 @@ TEST(Replay, the_local_engine_writes_bounds_and_passes_the_check) {
                           round.rewards[1]) +
               "\n";
   }
-  auto local = Bandit::gob_lin(Graph(names, scenario.graph.edges()),
-                               {.dimension = 2, .engine = {.kind = EngineKind::local}});
+  auto local =
+      Bandit::gob_lin(Graph(names, scenario.graph.edges()), {.dimension = 2, .engine = {.kind = EngineKind::local}});
   const auto replayed = run(local, events, true);
   EXPECT_EQ(replayed.error, "");
   const std::string last = replayed.decisions.substr(replayed.decisions.rfind('\n', replayed.decisions.size() - 2) + 1);

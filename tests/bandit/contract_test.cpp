@@ -44,12 +44,11 @@ class Contract : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>>
  protected:
   [[nodiscard]] Policy policy() const { return std::get<0>(GetParam()); }
   [[nodiscard]] BanditOptions options() const {
-    return {
-        .dimension = scenario.dimension,
-        .alpha = 0.4,
-        .engine = {.kind = std::get<1>(GetParam()),
-                   .tolerance = 1e-12,
-                   .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
+    return {.dimension = scenario.dimension,
+            .alpha = 0.4,
+            .engine = {.kind = std::get<1>(GetParam()),
+                       .tolerance = 1e-12,
+                       .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
   }
   [[nodiscard]] Bandit bandit_on(const Graph& graph) const {
     return Bandit::make(policy(), graph, scenario.clusters_for(policy()), options());

@@ -65,10 +65,8 @@ TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_sma
   constexpr std::size_t rounds = 2000;
   constexpr double rounding = 1e-8;
   const LocalCase test = local_cases()[GetParam()];
-  Scenario scenario{.name = test.name,
-                    .graph = test.graph,
-                    .dimension = test.dimension,
-                    .context_scale = test.context_scale};
+  Scenario scenario{
+      .name = test.name, .graph = test.graph, .dimension = test.dimension, .context_scale = test.context_scale};
   auto local = make(test, EngineKind::local);
   auto exact = make(test, EngineKind::dense);
   double total_bound = 0.0;
@@ -125,8 +123,9 @@ TEST(LocalEngine, a_tighter_tolerance_makes_tighter_bounds) {
   double before = 1e9;
   for (const double tolerance : {0.1, 0.01, 0.001}) {
     auto bandit = Bandit::gob_lin(
-        scenario.graph,
-        {.dimension = 5, .alpha = 0.1, .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance, .most_nodes = 300}}});
+        scenario.graph, {.dimension = 5,
+                         .alpha = 0.1,
+                         .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance, .most_nodes = 300}}});
     double total = 0.0;
     for (std::size_t t = 0; t < 600; ++t) {
       const auto round = scenario.round(t);
@@ -166,7 +165,8 @@ TEST(LocalEngine, is_picked_for_large_components_only) {
 
 // The proofs about the prior, against a dense inverse.
 TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
-  const Graph graph = generate::random({.nodes = 60, .edges = 150, .lowest_weight = 0.1, .highest_weight = 4.0, .seed = 8});
+  const Graph graph =
+      generate::random({.nodes = 60, .edges = 150, .lowest_weight = 0.1, .highest_weight = 4.0, .seed = 8});
   const auto n = static_cast<Eigen::Index>(graph.node_count());
   for (const Prior prior : {Prior{}, Prior{.ridge = 0.1, .coupling = 3.0}}) {
     Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(n, n);

@@ -112,8 +112,8 @@ class Engine {
                         std::span<double> variances) const = 0;
 
   /// evaluate, and how far it can be off for each context: |mean - x.w_i| <=
-  /// mean_error and 0 <= variance - x^T C_i x <= variance_error. Rounding is not counted, nor are sparse's solves, which
-  /// have their tolerance: both exact engines say 0.
+  /// mean_error and 0 <= variance - x^T C_i x <= variance_error. Rounding is not counted, nor are sparse's solves,
+  /// which have their tolerance: both exact engines say 0.
   virtual void evaluate_with_errors(std::size_t node, std::span<const double> contexts, std::span<double> means,
                                     std::span<double> variances, std::span<double> mean_errors,
                                     std::span<double> variance_errors) const;
