@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 import goblin
+import numpy as np
 
 DIMENSION = 25
 
@@ -28,11 +28,14 @@ def seconds(work: Callable[[], object], times: int) -> float:
 
 def cplusplus(program: str) -> dict[str, float]:
     """The best of several runs of each benchmark in C++, in seconds."""
-    arguments = ["--benchmark_filter=python_", "--benchmark_format=json", "--benchmark_repetitions=7", "--benchmark_min_time=0.1"]
-    done = subprocess.run([program, *arguments], capture_output=True, check=True, text=True)
+    with tempfile.NamedTemporaryFile() as file:
+        arguments = ["filter=python_", "repetitions=7", "min_time=0.1", f"out={file.name}", "out_format=json"]
+        command = [program, *(f"--benchmark_{argument}" for argument in arguments)]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        runs = json.load(file)["benchmarks"]
     unit = {"us": 1e-6, "ms": 1e-3}
     best: dict[str, float] = {}
-    for run in json.loads(done.stdout)["benchmarks"]:
+    for run in runs:
         if run["run_type"] == "iteration":
             taken = run["real_time"] * unit[run["time_unit"]]
             best[run["run_name"]] = min(taken, best.get(run["run_name"], taken))
