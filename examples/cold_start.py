@@ -1,7 +1,8 @@
 """A new user in a social network: nothing is known about her, but something about her friends.
 
-Five hundred users in ten communities are served for a while by a bandit that knows the graph (GOB.Lin) and by one that does
-not (a LinUCB for each user). Then somebody joins. What is she shown first, before she has clicked on anything?
+Five hundred users in ten communities are served for a while by a bandit that knows the graph (GOB.Lin) and by one
+that does not (a LinUCB for each user). Then somebody joins. What is she shown
+first, before she has clicked on anything?
 """
 
 import goblin
@@ -45,5 +46,5 @@ for _ in range(200):
     best += pays.max()
     chosen_alone += pays[alone.select("dora", items)]
     chosen_friends += pays[friends.select("dora", items)]
-print(f"her first item, of the best there is: {chosen_alone / best:.0%} alone, {chosen_friends / best:.0%} with friends")
+print(f"her first item, of the best: {chosen_alone / best:.0%} alone, {chosen_friends / best:.0%} with friends")
 assert chosen_friends > 0.7 * best > 3 * chosen_alone

@@ -44,7 +44,8 @@ sweep = goblin.sweep(worlds, policies, alphas=[0.1, 0.5], rounds=1_000, clusters
 
 # The results come out as columns.
 results = pd.DataFrame(sweep.results())
-print(results[["policy", "alpha", "reward", "normalized_reward", "normalized_reward_standard_error"]].to_string(index=False))
+shown = ["policy", "alpha", "reward", "normalized_reward", "normalized_reward_standard_error"]
+print(results[shown].to_string(index=False))
 
 # And in use: what to show to whom.
 bandit = goblin.GobLin(data.graph, dimension=4, alpha=0.1)

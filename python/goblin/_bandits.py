@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Any, ClassVar, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 from . import _core
 from ._graph import Users, graph_of, labels_of
@@ -40,12 +40,13 @@ class Bandit(_core.Bandit):
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
 
-    a policy believes, after rewards ``a_s`` for contexts ``x_s`` at nodes ``i_s``, in the Gaussian with precision and mean
+    a policy believes, after rewards ``a_s`` for contexts ``x_s`` at nodes ``i_s``, in the Gaussian with precision and
+    mean
 
-        ``N = A (x) I_d + sum phi_s phi_s'``,   ``w = N^-1 sum a_s phi_s``,   ``phi_s`` = ``x_s`` at node ``i_s``, else 0.
+        ``N = A (x) I_d + sum phi_s phi_s'``,   ``w = N^-1 sum a_s phi_s``,   ``phi_s`` = ``x_s`` at ``i_s``, else 0.
 
-    It plays the arm with the highest ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``, ``C_i`` the i-th block of ``N^-1`` and
-    ``t`` one more than the number of rewards learned.
+    It plays the arm with the highest ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``, ``C_i`` the i-th block of ``N^-1``
+    and ``t`` one more than the number of rewards learned.
 
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
@@ -69,13 +70,12 @@ class Bandit(_core.Bandit):
             raise TypeError("Bandit has no policy: use GobLin, LinUcbSin, LinUcbInd, GobLinMacro or GobLinBlock")
         unknown = options.keys() - Options.__annotations__.keys()
         if unknown:
-            raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {', '.join(Options.__annotations__)}")
+            known = ", ".join(Options.__annotations__)
+            raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
         labels = None if clusters is None else labels_of(graph, clusters)
-        super().__init__(
-            self._policy, graph, labels, {**_defaults, **options, "dimension": dimension, "alpha": alpha}
-        )
+        super().__init__(self._policy, graph, labels, {**_defaults, **options, "dimension": dimension, "alpha": alpha})
 
     def __repr__(self) -> str:
         return (
@@ -109,14 +109,16 @@ class Bandit(_core.Bandit):
         ``ValueError``.
         """
         os.stat(path)  # a missing file is the OSError that everybody knows
-        loaded = object.__new__(_Loaded)
+        loaded = _Loaded.__new__(_Loaded)
         _core.Bandit.__init__(loaded, os.fspath(path), _names_of)
         kind = _policies[loaded.policy]
         if not issubclass(kind, cls) and not issubclass(cls, kind):
-            raise ValueError(f"{os.fspath(path)}: the policy is {loaded.policy} (must be {cls._policy}; goblin.load reads any)")
-        made = cls.__new__(cls if issubclass(cls, kind) else kind)
+            wanted = f"must be {cls._policy}; goblin.load reads any"
+            raise ValueError(f"{os.fspath(path)}: the policy is {loaded.policy} ({wanted})")
+        made: Any = cls if issubclass(cls, kind) else kind
+        made = made.__new__(made)
         _core.Bandit.__init__(made, loaded)
-        return made
+        return cast(Self, made)
 
     def copy(self) -> Self:
         """Another bandit with the same belief; what one learns from now on the other does not."""
@@ -144,9 +146,9 @@ class GobLin(Bandit):
 
     The setting
         In every round a user comes, you have some candidates (articles, songs, offers), each described by a vector
-        ``x`` of ``dimension`` numbers, and you show one of them. Then you see a reward for the one you showed, a click say,
-        and for no other. The expected reward of ``x`` for user ``i`` is taken to be ``u_i . x``, with a vector ``u_i`` that
-        nobody knows.
+        ``x`` of ``dimension`` numbers, and you show one of them. Then you see a reward for the one you showed, a click
+        say, and for no other. The expected reward of ``x`` for user ``i`` is taken to be ``u_i . x``, with a vector
+        ``u_i`` that nobody knows.
 
     The idea
         Friends like similar things: ``u_i`` and ``u_j`` are close where i and j are friends. So a click of yours tells
@@ -161,8 +163,8 @@ class GobLin(Bandit):
 
             ``N = A (x) I_d + diag(S_1, ..., S_n)``,   ``w = N^-1 c``,   ``S_i = sum x x'``,  ``c_i = sum a x``.
 
-        ``w_i`` is the estimate of ``u_i``, and ``C_i``, the i-th d x d block of ``N^-1``, says how uncertain it is. The arm to
-        play is the one with the highest upper confidence bound,
+        ``w_i`` is the estimate of ``u_i``, and ``C_i``, the i-th d x d block of ``N^-1``, says how uncertain it is. The
+        arm to play is the one with the highest upper confidence bound,
 
             ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``,
 
@@ -195,7 +197,7 @@ class GobLin(Bandit):
     >>> bandit.select("ann", items)
     1
     >>> bandit.mean("bob").round(2)      # bob has seen nothing, and is thought to be half like ann
-    array([0.  , 0.48])
+    array([0.  , 0.46])
     >>> bandit.mean("zoe").round(2)      # nobody knows about zoe
     array([0., 0.])
     """
@@ -228,8 +230,8 @@ class LinUcbSin(Bandit):
 class LinUcbInd(Bandit):
     """LinUCB with an independent belief for every user: nobody learns from anybody. The graph only says who there is.
 
-    ``w_i = N_i^-1 c_i`` with ``N_i = ridge I_d + sum x x'`` over the user's own rewards; the rest is as in ``GobLin``, whose
-    parameters it has.
+    ``w_i = N_i^-1 c_i`` with ``N_i = ridge I_d + sum x x'`` over the user's own rewards; the rest is as in ``GobLin``,
+    whose parameters it has.
 
     >>> import goblin
     >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=1)
@@ -253,8 +255,8 @@ class GobLinMacro(Bandit):
     Parameters
     ----------
     edges, dimension, alpha, **options : as in ``GobLin``
-    clusters : how many clusters to make with ``cluster``; or the clusters themselves: a ``Clustering``, labels by user (a
-        dict), or a label for each user in order
+    clusters : how many clusters to make with ``cluster``; or the clusters themselves: a ``Clustering``, labels by user
+        (a dict), or a label for each user in order
 
     >>> import goblin
     >>> friends = [("ann", "bob"), ("cat", "dan")]
@@ -273,7 +275,7 @@ class GobLinMacro(Bandit):
 
 
 class GobLinBlock(Bandit):
-    """GOB.Lin inside clusters of users: a belief for every user, and only friends of the same cluster learn from each other.
+    """GOB.Lin inside clusters of users: a belief for every user, and friends of the same cluster learn from each other.
 
     Leaving out the edges between clusters makes small blocks, which are cheap; it is ``GobLin`` on the graph that
     remains.

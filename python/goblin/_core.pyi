@@ -108,8 +108,8 @@ class Bandit:
         >>> import goblin
         >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
         >>> bandit.update("ann", [1.0], 1.0)
-        >>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2)
-        array([1, 2])
+        >>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2).tolist()
+        [1, 2]
         """
 
     def update(self, user: Hashable, x: numpy.typing.ArrayLike, reward: float) -> None:
@@ -239,6 +239,10 @@ class Bandit:
     def log_determinant(self) -> float:
         """``ln |M_t|`` of the paper's Theorem 1."""
 
+    def _save(self, path: str, texts: Iterable[str] | None) -> None: ...
+
+    def _to_bytes(self) -> bytes: ...
+
 class Dataset:
     """
     Users, friends, items and payoffs; made by goblin.Dataset and goblin.datasets.
@@ -273,6 +277,8 @@ class Dataset:
     @property
     def contexts(self) -> numpy.typing.NDArray[numpy.float64]:
         """The items' contexts, shape (items, dimension)."""
+
+    def _payoffs(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]: ...
 
 class World:
     """What a bandit plays in: round t is the same for everybody who asks."""

@@ -21,9 +21,9 @@ Columns = dict[str, NDArray[Any]]
 class Trace:
     """What a bandit did in a world.
 
-    ``reward`` is the sum of the payoffs, ``random_reward`` what choosing at random gets on average, ``normalized_reward`` their
-    difference: the paper's measure. ``regret`` is what was lost against the best candidates and ``regret_bound`` the
-    right-hand side of the paper's Theorem 1, where the users' true vectors are known.
+    ``reward`` is the sum of the payoffs, ``random_reward`` what choosing at random gets on average,
+    ``normalized_reward`` their difference: the paper's measure. ``regret`` is what was lost against the best candidates
+    and ``regret_bound`` the right-hand side of the paper's Theorem 1, where the users' true vectors are known.
     """
 
     world: str
@@ -44,8 +44,8 @@ class Trace:
     def columns(self) -> Columns:
         """A row for every recorded round, as columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
-        ``world``, ``policy``, ``alpha``, ``seed`` and ``repetition`` stand in every row, so that the columns of several traces can be
-        put below each other; ``reward``, ``normalized_reward`` and ``regret`` are sums up to the round.
+        ``world``, ``policy``, ``alpha``, ``seed`` and ``repetition`` stand in every row, so that the columns of several
+        traces can be put below each other; ``reward``, ``normalized_reward`` and ``regret`` are sums up to the round.
         """
         count = len(self.rows["round"])
         same = {name: getattr(self, name) for name in ("world", "policy", "alpha", "seed", "repetition")}
@@ -98,7 +98,7 @@ class Sweep:
 def simulate(
     bandit: _core.Bandit, world: _core.World, rounds: int = 10_000, *, record_every: int = 1, delta: float = 0.1
 ) -> Trace:
-    """Plays rounds 0, 1, ... of a world: choose, see the payoff, learn. The bandit learns; a keyboard interrupt stops it.
+    """Plays rounds 0, 1, ... of a world: choose, see the payoff, learn. A keyboard interrupt stops it.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def simulate(
     """
     users = world.users
     if bandit.users != users:
-        raise ValueError(f"bandit: its {len(bandit)} users are not the {len(users)} of the world: make it with world.graph")
+        count = f"its {len(bandit)} users are not the {len(users)} of the world"
+        raise ValueError(f"bandit: {count}: make it with world.graph")
     return _trace(_core.simulate(bandit, world, rounds, record_every, delta), users, world.items)
 
 

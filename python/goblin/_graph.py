@@ -38,8 +38,8 @@ class Graph(_core.Graph):
     users : all users, as names or as the number n of users 0, 1, ..., n - 1; optional. Without it the users are those
         who have an edge, in the order in which they appear; with it, users without friends can be named too.
 
-    Edges have no direction, and a second edge between two users adds to the weight of the first. A sparse matrix that is
-    symmetric has every edge twice and it counts once.
+    Edges have no direction, and a second edge between two users adds to the weight of the first. A sparse matrix that
+    is symmetric has every edge twice and it counts once.
 
     >>> import goblin
     >>> graph = goblin.Graph([("ann", "bob"), ("bob", "cat", 2.0)])
@@ -131,7 +131,7 @@ def _from_columns(columns: list[Any], names: list[Any] | None) -> Edges:
 def _whole(users: NDArray[Any]) -> NDArray[np.int64]:
     whole = users.astype(np.int64) if users.dtype.kind in "iu" or np.all(np.isfinite(users)) else None
     if whole is None or not np.array_equal(whole, users):
-        raise ValueError(f"edges: shape ({len(users)}, ...): a user that is no whole number (name users otherwise in lists)")
+        raise ValueError("edges: an array with a user that is no whole number (users of other types come in lists)")
     return whole
 
 
@@ -173,9 +173,9 @@ def _from_sparse(matrix: Any, names: list[Any] | None) -> Edges:
 class Clustering:
     """Which cluster each user is in, and how good that is.
 
-    ``labels[k]`` is the cluster of ``users[k]``, 0, 1, ...; ``sizes`` the number of users of each. ``normalized_cut`` is the
-    sum over clusters of (weight of the edges that leave) / (sum of the degrees inside), ``inside`` the share of the
-    weight whose two ends are in the same cluster.
+    ``labels[k]`` is the cluster of ``users[k]``, 0, 1, ...; ``sizes`` the number of users of each. ``normalized_cut``
+    is the sum over clusters of (weight of the edges that leave) / (sum of the degrees inside), ``inside`` the share of
+    the weight whose two ends are in the same cluster.
     """
 
     users: list[Any]
@@ -221,7 +221,7 @@ def cluster(
 
 
 def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.int64]:
-    """Clusters in whatever form as a label for each user: a number of clusters, a Clustering, labels by user or in order."""
+    """A label for each user from clusters in whatever form: their number, a Clustering, labels by user or in order."""
     if isinstance(clusters, int | np.integer):
         return cluster(graph, int(clusters), seed=seed).labels
     users = graph.users
@@ -236,6 +236,6 @@ def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.in
     if len(given) != len(users):
         raise ValueError(f"clusters: {len(given)} labels (must be {len(users)}, one a user)")
     index: dict[Any, int] = {}
-    plain = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
-    labels = given if plain else [index.setdefault(label, len(index)) for label in given]
-    return np.asarray(labels, dtype=np.int64)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iu" and np.all((given >= 0) & (given < len(users))):
+        return given.astype(np.int64)
+    return np.array([index.setdefault(label, len(index)) for label in given], dtype=np.int64)

@@ -19,8 +19,8 @@ class Scores(NamedTuple):
 class Round(NamedTuple):
     """One round of a world.
 
-    ``X`` has shape (arms, dimension) and ``payoffs`` shape (arms,); ``expected`` are the payoffs without their noise, where
-    anybody knows, and ``items`` the candidates' names, where they have some.
+    ``X`` has shape (arms, dimension) and ``payoffs`` shape (arms,); ``expected`` are the payoffs without their noise,
+    where anybody knows, and ``items`` the candidates' names, where they have some.
     """
 
     user: Any

@@ -13,14 +13,14 @@ from ._graph import Graph, Users, columns_of, graph_of, read_edges, values_of
 
 
 class World(_core.World):
-    """What a bandit plays in. Round t is the same for everybody who asks: its random numbers come from (seed, repetition, t)."""
+    """What a bandit plays in. Round t is the same for everybody who asks: it comes from (seed, repetition, t)."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.users)} users, dimension={self.dimension}, seed={self.seed})"
 
 
 class Cliques(World):
-    """The paper's 4Cliques: users of a clique have the same vector of unit length, and bandits see the graph with noise.
+    """The paper's 4Cliques: users of a clique have the same unit vector, and bandits see the graph with noise.
 
     Parameters
     ----------
@@ -48,13 +48,11 @@ class Cliques(World):
         seed: int = 0,
         repetition: int = 0,
     ) -> None:
-        super().__init__(
-            _core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, seed, repetition)
-        )
+        super().__init__(_core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, seed, repetition))
 
 
 class Linear(World):
-    """Payoffs ``u_i . x`` plus noise on any graph, with ``|u_i| = 1`` and contexts uniform in [-1, 1]^d, then of unit length.
+    """Payoffs ``u_i . x`` plus noise on any graph, ``|u_i| = 1``; contexts are uniform in [-1, 1]^d, then unit.
 
     Parameters
     ----------
@@ -85,9 +83,7 @@ class Linear(World):
         users: Users = None,
     ) -> None:
         graph = graph_of(edges, users)
-        super().__init__(
-            _core.linear(graph, user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition)
-        )
+        super().__init__(_core.linear(graph, user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition))
 
 
 class Dataset(_core.Dataset):
@@ -134,7 +130,8 @@ class Dataset(_core.Dataset):
             raise KeyError(f"user {next(iter(added))!r} has a payoff and is not among the users")
         pairs = set(zip(payoff_users, payoff_items, strict=True))
         if len(pairs) < len(payoff_users):
-            raise ValueError(f"payoffs: {len(payoff_users)} rows, {len(payoff_users) - len(pairs)} of them for a user and an item again")
+            again = len(payoff_users) - len(pairs)
+            raise ValueError(f"payoffs: {len(payoff_users)} rows, {again} of them for the same user and item again")
         graph = _core.Graph([*read.users, *added], read.ends, read.weights)
         super().__init__(graph, item_names, rows, payoff_users, payoff_items, values, name)
 

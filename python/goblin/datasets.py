@@ -12,7 +12,7 @@ Folder = str | os.PathLike[str]
 
 
 class ContextOptions(TypedDict, total=False):
-    """How the tags of an item become its context; the defaults are the paper's, docs/reproduction.md has the effects."""
+    """How the tags of an item become its context; docs/reproduction.md has what each does."""
 
     split_tags: bool
     lower_case: bool
@@ -55,7 +55,7 @@ def delicious(
     cache: Folder | None = None,
     **options: Unpack[ContextOptions],
 ) -> Dataset:
-    """Delicious (HetRec 2011): 1,867 users, their friends, and the pages they bookmarked. Parameters as in ``lastfm``."""
+    """Delicious (HetRec 2011): 1,867 users, their friends, and their bookmarks. Parameters as in ``lastfm``."""
     return _read("delicious", folder, dimension, mean_length, cache, options)
 
 
@@ -74,7 +74,5 @@ def _read(
         raise TypeError(f"{kind} has no option {min(unknown)!r}; it has {', '.join(ContextOptions.__annotations__)}")
     given = {**options, "dimension": dimension, "mean_length": mean_length}
     data = Dataset.__new__(Dataset)
-    _core.Dataset.__init__(
-        data, _core.read(kind, os.fspath(folder), given, "" if cache is None else os.fspath(cache))
-    )
+    _core.Dataset.__init__(data, _core.read(kind, os.fspath(folder), given, "" if cache is None else os.fspath(cache)))
     return data

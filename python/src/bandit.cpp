@@ -316,8 +316,8 @@ k : how many, at least 1
 >>> import goblin
 >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
 >>> bandit.update("ann", [1.0], 1.0)
->>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2)
-array([1, 2])
+>>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2).tolist()
+[1, 2]
 )";
 
 constexpr const char* update_doc =
@@ -432,19 +432,19 @@ void bind_bandit(nb::module_& module) {
       },
       nb::arg("content"), nb::arg("users"),
       nb::sig("def __init__(self, content: bytes, users: collections.abc.Iterable[typing.Any]) -> None"));
-  bandit.def("select", &select, nb::arg("user"), nb::arg("X"), nb::arg("allowed").none() = none,
+  bandit.def("select", &select, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
              nb::sig("def select(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> int"),
              select_doc);
-  bandit.def("scores", &scores, nb::arg("user"), nb::arg("X"), nb::arg("allowed").none() = none,
+  bandit.def("scores", &scores, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
              nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
              scores_doc);
-  bandit.def("rank", &rank, nb::arg("user"), nb::arg("X"), nb::arg("k"), nb::arg("allowed").none() = none,
+  bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X"), nb::arg("k"), nb::arg("allowed").none() = none,
              nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),
              rank_doc);
-  bandit.def("update", &update, nb::arg("user"), nb::arg("x"), nb::arg("reward"),
+  bandit.def("update", &update, nb::arg("user").none(), nb::arg("x"), nb::arg("reward"),
              nb::sig("def update(self, user: collections.abc.Hashable, x: numpy.typing.ArrayLike, "
                      "reward: float) -> None"),
              update_doc);
@@ -456,15 +456,15 @@ void bind_bandit(nb::module_& module) {
              nb::sig("def predict_expectations(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
              predict_doc);
-  bandit.def("add_user", &add_user, nb::arg("user"), nb::arg("cluster").none() = none,
+  bandit.def("add_user", &add_user, nb::arg("user").none(), nb::arg("cluster").none() = none,
              nb::sig("def add_user(self, user: collections.abc.Hashable, cluster: int | None = None) -> None"),
              add_user_doc);
-  bandit.def("add_edge", &add_edge, nb::arg("user"), nb::arg("friend"), nb::arg("weight") = 1.0,
+  bandit.def("add_edge", &add_edge, nb::arg("user").none(), nb::arg("friend").none(), nb::arg("weight") = 1.0,
              nb::sig("def add_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable, "
                      "weight: float = 1.0) -> None"),
              "Makes two users friends, or better ones: a second edge adds to the weight of the first.\n\n"
              "The belief becomes what it would be had the graph always been so.");
-  bandit.def("remove_edge", &remove_edge, nb::arg("user"), nb::arg("friend"),
+  bandit.def("remove_edge", &remove_edge, nb::arg("user").none(), nb::arg("friend").none(),
              nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
              "Ends a friendship, whatever its weight. The belief becomes what it would be had it never been.");
   bandit.def(
@@ -473,7 +473,8 @@ void bind_bandit(nb::module_& module) {
         const NodeId index = self.users.find(user);
         return array_of(asked<std::vector<double>>(self, [&](const Bandit& it) { return it.mean(index); }));
       },
-      nb::arg("user"), nb::sig("def mean(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
+      nb::arg("user").none(),
+      nb::sig("def mean(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
       "``w_i``, what is believed of the user's vector: shape (dimension,).");
   bandit.def(
       "covariance",
@@ -483,7 +484,7 @@ void bind_bandit(nb::module_& module) {
         return array_of(asked<std::vector<double>>(self, [&](const Bandit& it) { return it.covariance(index); }),
                         {dimension, dimension});
       },
-      nb::arg("user"),
+      nb::arg("user").none(),
       nb::sig("def covariance(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
       "``C_i``, how uncertain that is: shape (dimension, dimension).");
   bandit.def(
@@ -492,7 +493,7 @@ void bind_bandit(nb::module_& module) {
         const NodeId index = self.users.find(user);
         return asked<std::optional<NodeId>>(self, [&](const Bandit& it) { return it.cluster(index); });
       },
-      nb::arg("user"), nb::sig("def cluster(self, user: collections.abc.Hashable) -> int | None"),
+      nb::arg("user").none(), nb::sig("def cluster(self, user: collections.abc.Hashable) -> int | None"),
       "The user's cluster, where the policy has clusters.");
   bandit.def(
       "summary",

@@ -137,5 +137,6 @@ def test_unknown_users(bandit: goblin.GobLin) -> None:
 def test_columns_of_users(bandit: goblin.GobLin) -> None:
     X = np.ones((2, 3))
     expected = bandit.predict_expectations(["bob", "ann"], X)
-    for users in (np.array(["bob", "ann"]), pandas.Series(["bob", "ann"]), polars.Series(["bob", "ann"]), ("bob", "ann")):
+    for form in (np.array, pandas.Series, polars.Series, tuple):
+        users = form(["bob", "ann"])
         np.testing.assert_array_equal(bandit.predict_expectations(users, X), expected)

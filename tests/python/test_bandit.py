@@ -258,7 +258,7 @@ def test_wrong_options() -> None:
         goblin.GobLin(PATH, rigde=2.0)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="engine"):
         goblin.GobLin(PATH, engine="steam")
-    with pytest.raises(MemoryError, match="memory"):
+    with pytest.raises(MemoryError, match="more than the 10 bytes"):
         goblin.GobLin(PATH, memory_limit=10)
     with pytest.raises(TypeError, match="has no policy"):
         goblin.Bandit(PATH, 2, 0.1)

@@ -9,7 +9,6 @@ import pydoc
 import re
 import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,10 @@ def documented() -> dict[str, Any]:
         if inspect.isclass(thing):
             members = {member: getattr(thing, member) for member in dir(thing)}
         for member, value in members.items():
-            if not member.startswith("_") and not inspect.ismodule(value) and not isinstance(value, types.GenericAlias):
+            if not member.startswith("_") and (inspect.isclass(thing) or getattr(value, "__module__", "") == thing.__name__):
                 found[f"{name}.{member}"] = value
-    return {name: thing for name, thing in found.items() if ">>>" in (inspect.getdoc(thing) or "")}
+    once = {inspect.getdoc(thing) or "": name for name, thing in reversed(found.items())}  # not again where inherited
+    return {name: found[name] for text, name in reversed(once.items()) if ">>>" in text}
 
 
 @pytest.mark.parametrize("name", documented())
@@ -44,7 +44,7 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_everything_public_is_documented() -> None:
-    assert len(documented()) >= 25
+    assert len(documented()) >= 22
     for kind in (goblin.GobLin, goblin.Trace, goblin.Sweep, goblin.Graph, goblin.Dataset, goblin.Cliques):
         for member in dir(kind):
             if not member.startswith("_") and member not in getattr(kind, "__annotations__", {}):
@@ -53,7 +53,8 @@ def test_everything_public_is_documented() -> None:
 
 def test_help_teaches_the_algorithm() -> None:
     page = pydoc.render_doc(goblin.GobLin, renderer=pydoc.plaintext)
-    for word in ("The idea", "Laplacian", "upper confidence bound", "N^-1", "select", "update", ">>> import", "(arms, dimension)"):
+    words = ["The idea", "Laplacian", "upper confidence bound", "N^-1", "select", "update", ">>> ", "(arms, dimension)"]
+    for word in words:
         assert word in page, word
 
 
@@ -93,16 +94,19 @@ def test_no_example_is_forgotten(source: Path) -> None:
 
 def test_types_of_the_package_and_the_examples(source: Path, tmp_path: Path) -> None:
     """mypy --strict over the examples, against the package as it is installed; and over the package itself."""
-    common = [sys.executable, "-m", "mypy", "--strict", "--config-file", source / "pyproject.toml", "--cache-dir", tmp_path]
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path]
     for files in (list((source / "examples").glob("*.py")), ["-p", "goblin"]):
-        done = subprocess.run([*common, *files], cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run(
+            [*mypy, "--config-file", source / "pyproject.toml", *files], cwd=tmp_path, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_stubs_are_those_of_the_module(source: Path, tmp_path: Path) -> None:
     """python/goblin/_core.pyi is what nanobind makes of the module; ./dev stubs writes it."""
     made = tmp_path / "_core.pyi"
-    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "goblin._core", "-o", made], check=True, cwd=tmp_path)
+    stubgen = [sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-m", "goblin._core", "-o", made]
+    subprocess.run(stubgen, check=True, cwd=tmp_path)
     assert made.read_text() == (source / "python" / "goblin" / "_core.pyi").read_text()
 
 

@@ -88,7 +88,10 @@ def test_a_sweep_is_its_simulations() -> None:
     two = goblin.sweep(worlds, policies, [0.1, 0.3], rounds=80, clusters=labels, threads=2)
     assert [trace.reward for trace in one.traces] == [trace.reward for trace in two.traces]
     assert [(trace.policy, trace.alpha, trace.repetition) for trace in one.traces[:4]] == [
-        ("linucb-sin", 0.1, 0), ("linucb-sin", 0.1, 1), ("linucb-sin", 0.3, 0), ("linucb-sin", 0.3, 1),
+        ("linucb-sin", 0.1, 0),
+        ("linucb-sin", 0.1, 1),
+        ("linucb-sin", 0.3, 0),
+        ("linucb-sin", 0.3, 1),
     ]
     bandit = goblin.GobLinBlock(worlds[1].graph, dimension=4, alpha=0.3, clusters=labels)
     assert goblin.simulate(bandit, worlds[1], rounds=80).reward == one.traces[-1].reward
@@ -117,7 +120,8 @@ def test_linear_worlds() -> None:
 
 def test_own_data_in_every_form() -> None:
     data = own_data()
-    assert data.users == ["ann", "bob", "cat", "dan", "eve"] and data.payoffs["user"].tolist() == ["ann", "bob", "cat", "eve"]
+    assert data.users == ["ann", "bob", "cat", "dan", "eve"]
+    assert data.payoffs["user"].tolist() == ["ann", "bob", "cat", "eve"]
     frames = goblin.Dataset(
         edges=pandas.DataFrame({"a": ["ann", "cat"], "b": ["bob", "dan"]}),
         items=pandas.Series(data.items),

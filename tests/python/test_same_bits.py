@@ -45,9 +45,8 @@ def decisions_of_python(folder: Path, policy: str, engine: str) -> list[dict[str
         scores = bandit.scores(user, X)
         arm = bandit.select(user, X)
         assert arm == bandit.rank(user, X, 1)[0]
-        decisions.append(
-            {"arm": arm, "scores": scores.score.tolist(), "means": scores.mean.tolist(), "widths": scores.width.tolist()}
-        )
+        named = {"scores": scores.score, "means": scores.mean, "widths": scores.width}
+        decisions.append({"arm": arm, **{name: values.tolist() for name, values in named.items()}})
         if "rewards" in event:
             bandit.update(user, X[arm], event["rewards"][arm])
     return decisions
@@ -78,7 +77,10 @@ def test_a_model_goes_from_python_to_the_command_line_and_back(command: Path, tm
     event = {"user": "zoë", "contexts": [[1, 0], [0, 1]], "rewards": [0.25, 0.5]}
     replayed = subprocess.run(
         [command, "replay", "--load", tmp_path / "model", "--save", tmp_path / "after"],
-        input=json.dumps(event), capture_output=True, check=True, text=True,
+        input=json.dumps(event),
+        capture_output=True,
+        check=True,
+        text=True,
     )
     [decision] = lines(replayed.stdout)
     assert decision["scores"] == bandit.scores("zoë", event["contexts"]).score.tolist()

@@ -91,7 +91,7 @@ def test_other_threads_run_while_it_works() -> None:
 
 
 def test_selects_are_not_held_up_by_a_long_update() -> None:
-    """Not for ever, that is: a reader waits for the writer without the GIL, and a writer gets its turn among readers."""
+    """Not for ever, that is: readers wait without the GIL, and a writer gets its turn among readers."""
     world = goblin.Cliques(graph_noise=500)
     bandit = goblin.GobLin(world.graph)
     X = world.round(0).X
