@@ -23,19 +23,17 @@ for bandit in (alone, friends):
     trace = goblin.simulate(bandit, world, rounds=5_000, record_every=0)
     print(f"{bandit.policy:10}  reward {trace.reward:7.1f}, at random {trace.random_reward:7.1f}")
 
-# Dora joins and is friends with eight people of community 3. She likes what they like on average.
+# Dora joins and makes eight friends in community 3.
 circle = [int(user) for user in np.flatnonzero(community == 3)[:8]]
 for bandit in (alone, friends):
     bandit.add_user("dora")
     for friend in circle:
         bandit.add_edge("dora", friend)
-tastes = {user: world.round(t) for t in range(5_000) if (user := world.round(t).user) in circle}
-print(f"dora has {len(circle)} friends, {len(tastes)} of whom have been here")
 
-# Her true taste is that of her friends, which the world knows: least squares from what it pays them gives it away.
-rounds = [world.round(t) for t in range(5_000)]
-X = np.concatenate([round.X for round in rounds if round.user in circle])
-expected = np.concatenate([round.expected for round in rounds if round.user in circle and round.expected is not None])
+# She likes what her friends like on average: their true vectors, which least squares gets out of what the world pays.
+rounds = [round for round in map(world.round, range(5_000)) if round.user in circle]
+X = np.concatenate([round.X for round in rounds])
+expected = np.concatenate([round.expected for round in rounds if round.expected is not None])
 taste = np.linalg.lstsq(X, expected, rcond=None)[0]
 
 random = np.random.default_rng(5)

@@ -122,6 +122,11 @@ void PythonNames::add(nb::handle name) {
   ++count_;
 }
 
+nb::object PythonNames::name(std::size_t index) const {
+  if (are_numbers()) return nb::int_(index);
+  return nb::borrow<nb::list>(names_)[index];
+}
+
 nb::list PythonNames::list() const {
   if (!are_numbers()) return nb::list(names_);
   nb::list numbers;

@@ -33,6 +33,7 @@ class PythonNames {
   [[nodiscard]] std::vector<NodeId> find_all(nb::handle names, const char* kind = "user") const;
   /// A new name, which must not be there.
   void add(nb::handle name);
+  [[nodiscard]] nb::object name(std::size_t index) const;
   [[nodiscard]] nb::list list() const;
 
   /// For the garbage collector.

@@ -71,16 +71,14 @@ nb::object round_of(const PythonWorld& self, std::int64_t t) {
   const std::size_t arms = round.payoffs.size();
   nb::object items = nb::none();
   if (!round.items.empty()) {
-    const nb::list names = self.items.list();
     nb::list chosen;
-    for (const NodeId item : round.items) chosen.append(names[item]);
+    for (const NodeId item : round.items) chosen.append(self.items.name(item));
     items = chosen;
   }
   nb::object expected = nb::none();
   if (!round.expected.empty()) expected = array_of(std::move(round.expected));
   return nb::module_::import_("goblin._types")
-      .attr("Round")(self.users.list()[round.user],
-                     array_of(std::move(round.contexts), {arms, self.world->dimension()}),
+      .attr("Round")(self.users.name(round.user), array_of(std::move(round.contexts), {arms, self.world->dimension()}),
                      array_of(std::move(round.payoffs)), expected, items);
 }
 

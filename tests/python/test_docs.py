@@ -27,7 +27,9 @@ def documented() -> dict[str, Any]:
         if inspect.isclass(thing):
             members = {member: getattr(thing, member) for member in dir(thing)}
         for member, value in members.items():
-            if not member.startswith("_") and (inspect.isclass(thing) or getattr(value, "__module__", "") == thing.__name__):
+            if not member.startswith("_") and (
+                inspect.isclass(thing) or getattr(value, "__module__", "") == thing.__name__
+            ):
                 found[f"{name}.{member}"] = value
     once = {inspect.getdoc(thing) or "": name for name, thing in reversed(found.items())}  # not again where inherited
     return {name: found[name] for text, name in reversed(once.items()) if ">>>" in text}
