@@ -5,8 +5,9 @@ that does not (a LinUCB for each user). Then somebody joins. What is she shown
 first, before she has clicked on anything?
 """
 
-import goblin
 import numpy as np
+
+import goblin
 
 DIMENSION = 10
 ARMS = 20

@@ -3,9 +3,10 @@
 The frames here are made up; yours come from files or a database. Users and items are whatever they are called there.
 """
 
-import goblin
 import numpy as np
 import pandas as pd
+
+import goblin
 
 random = np.random.default_rng(3)
 

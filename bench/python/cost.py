@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable
 
-import goblin
 import numpy as np
+
+import goblin
 
 DIMENSION = 25
 

@@ -134,7 +134,7 @@ class Bandit(_core.Bandit):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._to_bytes(), self.users), self.__dict__ or None
+        return _restored, (type(self), *self._content()), self.__dict__ or None
 
 
 class _Loaded(_core.Bandit):

@@ -76,7 +76,7 @@ std::size_t select(const PythonBandit& self, nb::handle user, nb::handle context
 }
 
 nb::object scores(const PythonBandit& self, nb::handle user, nb::handle contexts, nb::handle allowed) {
-  const Decision& decision = decide(self, user, Array<double>(contexts, "X"), allowed);
+  const Decision decision = decide(self, user, Array<double>(contexts, "X"), allowed);  // Python may run in between
   return nb::module_::import_("goblin._types")
       .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
 }
@@ -187,6 +187,20 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
   change(self, false, [&] { self.bandit.remove_edge(a, b); });
+}
+
+/// For what reads the whole bandit, without the GIL, and then its users: the lock is held over both, so that they
+/// belong together.
+template <typename Result, typename Ask, typename WithUsers>
+auto asked_with_users(const PythonBandit& self, Ask ask, WithUsers with_users) {
+  std::optional<Result> result;
+  std::shared_lock lock(self.mutex, std::defer_lock);
+  {
+    const nb::gil_scoped_release released;
+    lock.lock();
+    result.emplace(ask(self.bandit));
+  }
+  return with_users(*std::move(result));
 }
 
 template <typename Result, typename Ask>
@@ -418,8 +432,9 @@ void bind_bandit(nb::module_& module) {
   bandit.def(
       "__init__",
       [](PythonBandit* self, const PythonBandit& other) {
-        auto copied = asked<Bandit>(other, [](const Bandit& source) { return source; });
-        new (self) PythonBandit(std::move(copied), other.users);
+        asked_with_users<Bandit>(
+            other, [](const Bandit& source) { return source; },
+            [&](Bandit copied) { new (self) PythonBandit(std::move(copied), other.users); });
       },
       nb::arg("other"), nb::sig("def __init__(self, other: Bandit) -> None"));
   bandit.def("__init__", &load, nb::arg("path"), nb::arg("names_of"),
@@ -513,7 +528,11 @@ void bind_bandit(nb::module_& module) {
   bandit.def_prop_ro(
       "graph",
       [](const PythonBandit& self) {
-        return PythonGraph{asked<Graph>(self, [](const Bandit& it) { return it.graph(); }), self.users};
+        return asked_with_users<Graph>(
+            self, [](const Bandit& it) { return it.graph(); },
+            [&self](Graph graph) {
+              return PythonGraph{std::move(graph), self.users};
+            });
       },
       "The users' graph as it is now.");
   bandit.def_prop_ro(
@@ -534,10 +553,16 @@ void bind_bandit(nb::module_& module) {
       "``ln |M_t|`` of the paper's Theorem 1.");
   bandit.def("_save", &save, nb::arg("path"), nb::arg("texts").none(),
              nb::sig("def _save(self, path: str, texts: collections.abc.Iterable[str] | None) -> None"));
-  bandit.def("_to_bytes", [](const PythonBandit& self) {
-    const auto bytes = asked<std::string>(self, [](const Bandit& it) { return it.to_bytes(); });
-    return nb::bytes(bytes.data(), bytes.size());
-  });
+  bandit.def(
+      "_content",
+      [](const PythonBandit& self) {
+        return asked_with_users<std::string>(
+            self, [](const Bandit& it) { return it.to_bytes(); },
+            [&self](const std::string& bytes) {
+              return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), self.users.list());
+            });
+      },
+      nb::sig("def _content(self) -> tuple[bytes, list[typing.Any]]"));
 }
 
 }  // namespace goblin::python

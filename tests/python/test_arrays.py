@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import goblin
 import numpy as np
 import pandas
 import polars
 import pytest
+
+import goblin
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import goblin
 import numpy as np
 import pytest
+
+import goblin
 
 PATH = [("ann", "bob"), ("bob", "cat")]
 KINDS: list[Any] = [

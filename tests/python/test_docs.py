@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import goblin
 import pytest
+
+import goblin
 from goblin import _core
 
 

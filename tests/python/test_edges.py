@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import goblin
 import networkx
 import numpy as np
 import pandas
 import polars
 import pytest
 import scipy.sparse
+
+import goblin
 
 
 def weights_of(graph: Any) -> dict[frozenset[Any], float]:

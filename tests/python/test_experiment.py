@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import goblin
 import numpy as np
 import pandas
 import polars
 import pytest
 import scipy.sparse
+
+import goblin
 
 
 def small(**options: Any) -> goblin.Cliques:

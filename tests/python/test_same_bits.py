@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import goblin
 import numpy as np
 import pytest
+
+import goblin
 
 POLICIES = {
     "linucb-sin": goblin.LinUcbSin,

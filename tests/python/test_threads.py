@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-import goblin
 import numpy as np
+
+import goblin
 
 
 def together(*works: Callable[[], Any]) -> None:
@@ -63,7 +65,13 @@ def test_everything_at_the_same_time(random: np.random.Generator) -> None:
             bandit.add_edge((name, k), k % 30)
             bandit.update((name, k), X[0], 1.0)
 
-    together(select, select, update, lambda: grow("a"), lambda: grow("b"), lambda: [bandit.copy() for _ in range(10)])
+    def copy() -> None:
+        for _ in range(10):
+            other = bandit.copy()
+            assert len(other.graph.users) == len(other) == other.summary()["users"]
+            assert len(pickle.loads(pickle.dumps(bandit)).graph) >= len(other)
+
+    together(select, select, update, lambda: grow("a"), lambda: grow("b"), copy)
     assert bandit.rewards == rounds + 2 * (rounds // 5) and len(bandit) == 31 + 2 * (rounds // 5)
     index = {user: k for k, user in enumerate(bandit.users)}
     ends, _ = bandit.graph.edges()
