@@ -121,7 +121,15 @@ class Bandit(_core.Bandit):
         return cast(Self, made)
 
     def copy(self) -> Self:
-        """Another bandit with the same belief; what one learns from now on the other does not."""
+        """Another bandit with the same belief; what one learns from now on the other does not.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> other = bandit.copy()
+        >>> other.update("ann", [1.0], 1.0)
+        >>> bandit.rewards, other.rewards
+        (0, 1)
+        """
         made = type(self).__new__(type(self))
         _core.Bandit.__init__(made, self)
         made.__dict__.update(self.__dict__)

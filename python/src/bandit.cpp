@@ -395,6 +395,56 @@ Policies with clusters put the user into the given cluster, a number, or into a 
 ['ann', 'bob', 'cat']
 )";
 
+constexpr const char* add_edge_doc =
+    R"(Makes two users friends, or better ones: a second edge adds to the weight of the first.
+
+The belief becomes what it would be had the graph always been so: ``N`` gets ``coupling weight`` times the Laplacian of
+the edge.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, users=["ann", "bob", "cat"])
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.mean("cat")
+array([0.])
+>>> bandit.add_edge("cat", "ann", weight=2.0)
+>>> bandit.mean("cat").round(3)
+array([0.211])
+)";
+
+constexpr const char* remove_edge_doc = R"(Ends a friendship, whatever its weight.
+
+The belief becomes what it would be had it never been; ``ValueError`` if the two are no friends.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.remove_edge("ann", "bob")
+>>> bandit.mean("ann"), bandit.mean("bob")
+(array([0.5]), array([0.]))
+)";
+
+constexpr const char* mean_doc = R"(``w_i``, what is believed of the user's vector: an array of shape (dimension,).
+
+>>> import goblin
+>>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 0.0], 1.0)
+>>> bandit.mean("ann")
+array([0.5, 0. ])
+)";
+
+constexpr const char* covariance_doc =
+    R"(``C_i``, how uncertain the user's vector is: an array of shape (dimension, dimension).
+
+The width of candidate x is ``alpha sqrt(x' C_i x ln(t + 1))``.
+
+>>> import goblin
+>>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 0.0], 1.0)
+>>> bandit.covariance("ann")
+array([[0.5, 0. ],
+       [0. , 1. ]])
+)";
+
 }  // namespace
 
 nb::dict summary_of(const BanditSummary& summary) {
@@ -477,11 +527,10 @@ void bind_bandit(nb::module_& module) {
   bandit.def("add_edge", &add_edge, nb::arg("user").none(), nb::arg("friend").none(), nb::arg("weight") = 1.0,
              nb::sig("def add_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable, "
                      "weight: float = 1.0) -> None"),
-             "Makes two users friends, or better ones: a second edge adds to the weight of the first.\n\n"
-             "The belief becomes what it would be had the graph always been so.");
+             add_edge_doc);
   bandit.def("remove_edge", &remove_edge, nb::arg("user").none(), nb::arg("friend").none(),
              nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
-             "Ends a friendship, whatever its weight. The belief becomes what it would be had it never been.");
+             remove_edge_doc);
   bandit.def(
       "mean",
       [](const PythonBandit& self, nb::handle user) {
@@ -489,8 +538,7 @@ void bind_bandit(nb::module_& module) {
         return array_of(asked<std::vector<double>>(self, [&](const Bandit& it) { return it.mean(index); }));
       },
       nb::arg("user").none(),
-      nb::sig("def mean(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
-      "``w_i``, what is believed of the user's vector: shape (dimension,).");
+      nb::sig("def mean(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"), mean_doc);
   bandit.def(
       "covariance",
       [](const PythonBandit& self, nb::handle user) {
@@ -501,7 +549,7 @@ void bind_bandit(nb::module_& module) {
       },
       nb::arg("user").none(),
       nb::sig("def covariance(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
-      "``C_i``, how uncertain that is: shape (dimension, dimension).");
+      covariance_doc);
   bandit.def(
       "cluster",
       [](const PythonBandit& self, nb::handle user) {
