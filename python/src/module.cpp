@@ -37,7 +37,7 @@ NB_MODULE(_core, module) {
   if (const char* missing = missing_instructions()) {
     PyErr_Format(PyExc_ImportError,
                  "goblin was compiled for processors with %s, which this one does not have: compile it here, with pip "
-                 "install . -C cmake.define.GOBLIN_NATIVE=ON in its sources",
+                 "install . --config-settings=cmake.define.GOBLIN_NATIVE=ON in its sources",
                  missing);
     throw nb::python_error();
   }
