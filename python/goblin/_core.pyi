@@ -183,19 +183,57 @@ class Bandit:
         """
         Makes two users friends, or better ones: a second edge adds to the weight of the first.
 
-        The belief becomes what it would be had the graph always been so.
+        The belief becomes what it would be had the graph always been so: ``N`` gets ``coupling weight`` times the Laplacian of
+        the edge.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, users=["ann", "bob", "cat"])
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.mean("cat")
+        array([0.])
+        >>> bandit.add_edge("cat", "ann", weight=2.0)
+        >>> bandit.mean("cat").round(3)
+        array([0.211])
         """
 
     def remove_edge(self, user: Hashable, friend: Hashable) -> None:
         """
-        Ends a friendship, whatever its weight. The belief becomes what it would be had it never been.
+        Ends a friendship, whatever its weight.
+
+        The belief becomes what it would be had it never been; ``ValueError`` if the two are no friends.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.remove_edge("ann", "bob")
+        >>> bandit.mean("ann"), bandit.mean("bob")
+        (array([0.5]), array([0.]))
         """
 
     def mean(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
-        """``w_i``, what is believed of the user's vector: shape (dimension,)."""
+        """
+        ``w_i``, what is believed of the user's vector: an array of shape (dimension,).
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 0.0], 1.0)
+        >>> bandit.mean("ann")
+        array([0.5, 0. ])
+        """
 
     def covariance(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
-        """``C_i``, how uncertain that is: shape (dimension, dimension)."""
+        """
+        ``C_i``, how uncertain the user's vector is: an array of shape (dimension, dimension).
+
+        The width of candidate x is ``alpha sqrt(x' C_i x ln(t + 1))``.
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 0.0], 1.0)
+        >>> bandit.covariance("ann")
+        array([[0.5, 0. ],
+               [0. , 1. ]])
+        """
 
     def cluster(self, user: Hashable) -> int | None:
         """The user's cluster, where the policy has clusters."""
