@@ -206,8 +206,8 @@ class Bandit:
         >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
         >>> bandit.update("ann", [1.0], 1.0)
         >>> bandit.remove_edge("ann", "bob")
-        >>> bandit.mean("ann"), bandit.mean("bob")
-        (array([0.5]), array([0.]))
+        >>> bandit.mean("ann").round(3)
+        array([0.5])
         """
 
     def mean(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
