@@ -121,14 +121,13 @@ std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::forma
 
 void print_plan(const experiment::paper::Plan& plan, const Request& request) {
   fmt::print("{}: {} simulations on {} threads\n", command_of(request), plan.cell_count(), request.threads);
-  const auto print = [](const char* what, const experiment::Study& study) {
+  const auto print = [](std::string_view what, const experiment::Study& study) {
     fmt::print("  {}: {} rounds, evaluation seeds {}\n  {:{}}  tuned over {} rounds on seeds {}\n", what, study.rounds,
-               list_of(study.evaluation_seeds), "", std::string_view(what).size(), study.tuning_rounds,
-               list_of(study.tuning_seeds));
+               list_of(study.evaluation_seeds), "", what.size(), study.tuning_rounds, list_of(study.tuning_seeds));
   };
-  if (!plan.grid.empty()) print("4Cliques", plan.grid.front().study);
+  if (!plan.grid.empty()) print(plan.grid.front().study.title, plan.grid.front().study);
   for (const auto& study : plan.datasets) {
-    print(study.condition.key.starts_with("lastfm") ? "Last.fm" : "Delicious", study);
+    print(study.title, study);
   }
 }
 

@@ -141,12 +141,14 @@ class Planner {
       for (const double graph_noise : {0.0, 100.0, 250.0, 500.0}) {
         for (const double payoff_noise : {0.0, 0.25, 0.5}) {
           plan.grid.push_back({graph_noise, payoff_noise,
-                               study(cliques(graph_noise, payoff_noise), clique_contenders(), sizes_.grid_seeds)});
+                               study("4cliques", "4Cliques", cliques(graph_noise, payoff_noise), clique_contenders(),
+                                     sizes_.grid_seeds)});
         }
       }
       for (std::size_t step = 0; step <= sizes_.curve_steps; ++step) {
         const double graph_noise = clique_edges * static_cast<double>(step) / static_cast<double>(sizes_.curve_steps);
-        Study at = study(cliques(graph_noise, curve_payoff_noise), clique_contenders(), sizes_.curve_seeds);
+        Study at = study("4cliques", "4Cliques", cliques(graph_noise, curve_payoff_noise), clique_contenders(),
+                         sizes_.curve_seeds);
         std::erase_if(at.contenders, [](const Contender& each) {
           return each.policy == Policy::linucb_sin || each.policy == Policy::linucb_ind;
         });
@@ -154,22 +156,29 @@ class Planner {
         at.finalists = 1;
         plan.curve.push_back({graph_noise, curve_payoff_noise, std::move(at)});
       }
-      plan.theorem.push_back(theorem(cliques(0.0, 0.0)));
+      plan.theorem.push_back(theorem("4cliques", "4Cliques without noise", cliques(0.0, 0.0)));
     }
-    if (options_.lastfm) plan.theorem.push_back(theorem(linear_over("lastfm", options_.lastfm)));
-    const auto add = [&](std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
-      if (data) plan.datasets.push_back(study(catalogue(name, data), dataset_contenders(), sizes_.dataset_seeds));
+    if (options_.lastfm)
+      plan.theorem.push_back(
+          theorem("lastfm", "a linear world over Last.fm's graph", linear_over("lastfm", options_.lastfm)));
+    const auto add = [&](std::string_view name, std::string_view title,
+                         const std::shared_ptr<const data::Dataset>& data) {
+      if (!data) return;
+      plan.datasets.push_back(study(name, title, catalogue(name, data), dataset_contenders(), sizes_.dataset_seeds));
     };
-    add("lastfm", options_.lastfm);
-    add("delicious", options_.delicious);
+    add("lastfm", "Last.fm", options_.lastfm);
+    add("delicious", "Delicious", options_.delicious);
     plan.cluster_counts = sizes_.cluster_counts;
     plan.trade_off_seeds = sizes_.trade_off_seeds;
     return plan;
   }
 
  private:
-  [[nodiscard]] Study study(Condition condition, std::vector<Contender> contenders, std::size_t seeds) const {
-    return {.condition = std::move(condition),
+  [[nodiscard]] Study study(std::string_view name, std::string_view title, Condition condition,
+                            std::vector<Contender> contenders, std::size_t seeds) const {
+    return {.name = std::string(name),
+            .title = std::string(title),
+            .condition = std::move(condition),
             .contenders = std::move(contenders),
             .tuning_seeds = seeds_from(first_tuning_seed, sizes_.tuning_seeds),
             .evaluation_seeds = seeds_from(1, options_.seeds.value_or(seeds)),
@@ -178,13 +187,13 @@ class Planner {
             .finalists = sizes_.finalists};
   }
 
-  [[nodiscard]] Study theorem(Condition condition) const {
+  [[nodiscard]] Study theorem(std::string_view name, std::string_view title, Condition condition) const {
     std::vector<Contender> contenders;
     for (const Policy policy : {Policy::linucb_ind, Policy::gob_lin}) {
       contenders.push_back(
           {.name = std::string(name_of(policy)), .policy = policy, .alphas = {0.0}, .printed_bound = true});
     }
-    Study result = study(std::move(condition), std::move(contenders), sizes_.theorem_seeds);
+    Study result = study(name, title, std::move(condition), std::move(contenders), sizes_.theorem_seeds);
     result.evaluation_seeds = seeds_from(1, sizes_.theorem_seeds);
     result.finalists = 1;
     return result;

@@ -128,9 +128,9 @@ class Judge {
 
   void judge_dataset(const DatasetResult& dataset) {
     using enum Policy;
-    const bool lastfm = dataset.result.study.condition.key.starts_with("lastfm");
-    const std::string part_name = lastfm ? "lastfm" : "delicious";
-    const std::string title = lastfm ? "Last.fm" : "Delicious";
+    const std::string& part_name = dataset.result.study.name;
+    const std::string& title = dataset.result.study.title;
+    const bool lastfm = part_name == "lastfm";
     const auto claim = [&](const char* id, const std::string& text) -> Claim& {
       return add(fmt::format("{}-{}", part_name, id), part_name, text, reward_unit);
     };
@@ -167,9 +167,8 @@ class Judge {
   }
 
   void judge_theorem(const experiment::StudyResult& result) {
-    const bool is_cliques = result.study.condition.key.starts_with("4cliques");
-    const std::string where = is_cliques ? "4Cliques without noise" : "a linear world over Last.fm's graph";
-    const std::string id = is_cliques ? "4cliques" : "lastfm";
+    const std::string& where = result.study.title;
+    const std::string& id = result.study.name;
     Claim& bound = add(id + "-theorem", "theorem",
                        fmt::format("The regret of gob.lin stays below the bound of Theorem 1 ({}).", where), "regret");
     part(bound, "bound - regret at the end, gob.lin", values(result.entry("gob.lin").tuned(), [](const Outcome& each) {

@@ -190,7 +190,7 @@ full one, to see what there is. Its verdicts are those of little data; <code>gob
     add("<nav>");
     if (!results_.grid.empty()) add("<a href=\"#4cliques\">4Cliques</a>");
     for (const DatasetResult& dataset : results_.datasets) {
-      add("<a href=\"#{}\">{}</a>", file_of(dataset), title_of(dataset));
+      add("<a href=\"#{}\">{}</a>", dataset.result.study.name, dataset.result.study.title);
     }
     if (!results_.theorem.empty()) add("<a href=\"#theorem\">Theorem 1</a>");
     add("<a href=\"#beyond\">Beyond</a><a href=\"#how\">How it was run</a></nav>\n");
@@ -316,27 +316,21 @@ are paired: same users, contexts and noise.</p>
             number_cell(with_error(hindsight.estimate()))};
   }
 
-  static std::string file_of(const DatasetResult& dataset) {
-    return dataset.result.study.condition.key.starts_with("lastfm") ? "lastfm" : "delicious";
-  }
-  static std::string title_of(const DatasetResult& dataset) {
-    return file_of(dataset) == "lastfm" ? "Last.fm" : "Delicious";
-  }
-
   void dataset_section(const DatasetResult& dataset) {
-    const auto& data = file_of(dataset) == "lastfm" ? *results_.plan.options.lastfm : *results_.plan.options.delicious;
+    const auto& data =
+        dataset.result.study.name == "lastfm" ? *results_.plan.options.lastfm : *results_.plan.options.delicious;
     add(R"(<h2 id="{}">{}</h2>
 <p>{} users, {} edges, {} items, 25 candidates in a round, one of which pays for the user at least. Contexts are
 25 principal components of the items' tags.{}</p>
 )",
-        file_of(dataset), title_of(dataset), grouped(data.summary.users), grouped(data.summary.edges),
+        dataset.result.study.name, dataset.result.study.title, grouped(data.summary.users), grouped(data.summary.edges),
         grouped(data.summary.items),
         data.name.find("reconstructed") == std::string::npos
             ? ""
             : R"(<strong>The files are a reconstruction</strong> of the published set: the same users, contacts, pages and tags
 by number, but not bit for bit the paper's.)");
-    claims(file_of(dataset));
-    figure(file_of(dataset));
+    claims(dataset.result.study.name);
+    figure(dataset.result.study.name);
     add(R"(<h3>At the end</h3>
 <p>Normalized cumulative reward after {} rounds, mean ± standard error over the evaluation seeds. “Cluster
 sizes” of the paper are read both ways; the reading that did better on the tuning seeds stands for the policy in
@@ -387,8 +381,7 @@ prints, true norm and noise known (delta = 0.1).</p>
     claims("theorem");
     std::vector<std::vector<std::string>> rows;
     for (const StudyResult& study : results_.theorem) {
-      const bool is_cliques = study.study.condition.key.starts_with("4cliques");
-      figure(is_cliques ? "theorem-4cliques" : "theorem-lastfm");
+      figure("theorem-" + study.study.name);
       for (const Entry& entry : study.entries) {
         std::vector<double> regrets;
         std::vector<double> bounds;
@@ -398,8 +391,7 @@ prints, true norm and noise known (delta = 0.1).</p>
           bounds.push_back(outcome.last().regret_bound.value());
           volumes.push_back(outcome.last().log_determinant);
         }
-        rows.push_back({is_cliques ? "4Cliques without noise" : "linear over Last.fm's graph",
-                        fmt::format("<td class=\"text\">{}{}</td>", swatch(entry.name), entry.name),
+        rows.push_back({study.study.title, fmt::format("<td class=\"text\">{}{}</td>", swatch(entry.name), entry.name),
                         number_cell(with_error(experiment::estimate(regrets))),
                         number_cell(with_error(experiment::estimate(bounds))),
                         number_cell(with_error(experiment::estimate(volumes)))});
@@ -416,8 +408,8 @@ prints, true norm and noise known (delta = 0.1).</p>
       figure("graph-noise");
     }
     for (const DatasetResult& dataset : results_.datasets) {
-      add("<h3>How many clusters: {}</h3>\n", title_of(dataset));
-      figure("clusters-" + file_of(dataset));
+      add("<h3>How many clusters: {}</h3>\n", dataset.result.study.title);
+      figure("clusters-" + dataset.result.study.name);
     }
   }
 
@@ -446,14 +438,12 @@ evaluation seeds)",
     if (!results_.grid.empty()) study_line("4Cliques grid", results_.grid.front().result.study);
     if (!results_.curve.empty()) study_line("Graph noise curve", results_.curve.front().result.study);
     for (const auto& study : results_.theorem) {
-      study_line(
-          study.study.condition.key.starts_with("4cliques") ? "Theorem 1, 4Cliques" : "Theorem 1, Last.fm's graph",
-          study.study);
+      study_line("Theorem 1, " + study.study.title, study.study);
     }
     for (const DatasetResult& dataset : results_.datasets) {
-      study_line(title_of(dataset), dataset.result.study);
+      study_line(dataset.result.study.title, dataset.result.study);
       if (!dataset.trade_off.study.contenders.empty()) {
-        study_line("Numbers of clusters, " + title_of(dataset), dataset.trade_off.study);
+        study_line("Numbers of clusters, " + dataset.result.study.title, dataset.trade_off.study);
       }
     }
     add(R"(<li>The scale multiplies all contexts, whose mean length is 1 (on 4Cliques all have length 1).</li>

@@ -77,29 +77,21 @@ Figure grid_figure(const Results& results) {
   return figure;
 }
 
-std::string title_of(const DatasetResult& dataset) {
-  return dataset.result.study.condition.key.starts_with("lastfm") ? "Last.fm" : "Delicious";
-}
-
-std::string file_of(const DatasetResult& dataset) {
-  return dataset.result.study.condition.key.starts_with("lastfm") ? "lastfm" : "delicious";
-}
-
 Figure dataset_figure(const DatasetResult& dataset) {
-  Panel panel{.title = title_of(dataset), .x_label = "rounds (thousands)", .y_label = reward_axis, .series = {}};
+  Panel panel{
+      .title = dataset.result.study.title, .x_label = "rounds (thousands)", .y_label = reward_axis, .series = {}};
   for (const Policy policy : all_policies) {
     panel.series.push_back(curve(name(policy), dataset.entry(name(policy)).tuned(), normalized));
   }
-  return {.name = file_of(dataset),
+  return {.name = dataset.result.study.name,
           .caption = fmt::format("Normalized cumulative reward on {}: mean over the evaluation seeds and its 95 % "
                                  "confidence band.",
-                                 title_of(dataset)),
+                                 dataset.result.study.title),
           .panels = {std::move(panel)},
           .columns = 1};
 }
 
 Figure theorem_figure(const experiment::StudyResult& result) {
-  const bool is_cliques = result.study.condition.key.starts_with("4cliques");
   Panel regret{.title = "regret and the bound of Theorem 1",
                .x_label = "rounds (thousands)",
                .y_label = "cumulative regret",
@@ -117,10 +109,10 @@ Figure theorem_figure(const experiment::StudyResult& result) {
     regret.series.push_back(std::move(bound));
     volume.series.push_back(curve(entry.name, finalist, [](const Point& point) { return point.log_determinant; }));
   }
-  return {.name = is_cliques ? "theorem-4cliques" : "theorem-lastfm",
+  return {.name = "theorem-" + result.study.name,
           .caption = fmt::format("Theorem 1 on {}: measured regret beside the bound, and ln|M_t|, both with the "
                                  "confidence bound that the paper prints.",
-                                 is_cliques ? "4Cliques without noise" : "a linear world over Last.fm's graph"),
+                                 result.study.title),
           .panels = {std::move(regret), std::move(volume)},
           .columns = 2};
 }
@@ -148,12 +140,12 @@ Figure noise_figure(const Results& results) {
 }
 
 Figure cluster_figure(const DatasetResult& dataset) {
-  Panel reward{.title = title_of(dataset) + ": reward",
+  Panel reward{.title = dataset.result.study.title + ": reward",
                .x_label = "number of clusters",
                .y_label = "normalized reward at the end",
                .series = {},
                .log_x = true};
-  Panel time{.title = title_of(dataset) + ": time",
+  Panel time{.title = dataset.result.study.title + ": time",
              .x_label = "number of clusters",
              .y_label = "milliseconds a round",
              .series = {},
@@ -179,10 +171,10 @@ Figure cluster_figure(const DatasetResult& dataset) {
     reward.series.push_back(std::move(rewards));
     if (!times.x.empty()) time.series.push_back(std::move(times));
   }
-  Figure figure{.name = "clusters-" + file_of(dataset),
+  Figure figure{.name = "clusters-" + dataset.result.study.name,
                 .caption = fmt::format("How reward and time depend on the number of clusters on {}, at the alpha and "
                                        "the scale that were tuned for each policy.",
-                                       title_of(dataset)),
+                                       dataset.result.study.title),
                 .panels = {std::move(reward)},
                 .columns = 2};
   if (!time.series.empty()) figure.panels.push_back(std::move(time));

@@ -161,7 +161,7 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
                                 HasSubstr(R"("claim": "lastfm-time")"), HasSubstr(R"("in_hindsight": )")));
   EXPECT_THAT(read("report/index.html"),
               AllOf(HasSubstr("gob.lin.macro (users per cluster)"), HasSubstr("gob.lin.block (number of clusters)"),
-                    HasSubstr("id=\"clusters-lastfm-2-"), HasSubstr("linear over Last.fm's graph")));
+                    HasSubstr("id=\"clusters-lastfm-2-"), HasSubstr("a linear world over Last.fm's graph")));
   const std::string cells = "find report/cells -name 'lastfm-*' | wc -l";
   EXPECT_EQ(shell(cells).output, "1\n");
   std::set<std::string> groupings;

@@ -15,6 +15,8 @@ namespace {
 
 Study small_study() {
   Study study{
+      .name = "small",
+      .title = "Small",
       .condition = {.key = "small",
                     .world_at = [](std::uint64_t seed) -> std::shared_ptr<const world::World> {
                       return std::make_shared<world::Cliques>(

@@ -25,6 +25,8 @@ struct Contender {
 /// Contenders in the same world. Each is tuned on its own on the tuning seeds, over fewer rounds perhaps, and reported
 /// on the evaluation seeds, which no choice has seen.
 struct Study {
+  std::string name;   ///< for files: "lastfm"
+  std::string title;  ///< for people: "Last.fm"
   Condition condition;
   std::vector<Contender> contenders;
   std::vector<std::uint64_t> tuning_seeds;
