@@ -17,11 +17,17 @@ inline std::vector<world::Round> first_rounds(const world::World& world, std::si
 }
 
 /// Last.fm, if its data is there: in the folder GOBLIN_DATA names, or beside the repository.
-inline std::optional<data::Dataset> lastfm() {
+inline std::filesystem::path data_folder() {
   const char* named = std::getenv("GOBLIN_DATA");
-  const std::filesystem::path folder = named != nullptr ? named : GOBLIN_DEFAULT_DATA;
-  if (data::find_lastfm(folder).empty()) return std::nullopt;
-  return data::read_lastfm(folder);
+  return named != nullptr ? named : GOBLIN_DEFAULT_DATA;
+}
+inline std::optional<data::Dataset> lastfm(const data::ReadOptions& options = {}) {
+  if (data::find_lastfm(data_folder()).empty()) return std::nullopt;
+  return data::read_lastfm(data_folder(), options);
+}
+inline std::optional<data::Dataset> delicious(const data::ReadOptions& options = {}) {
+  if (data::find_delicious(data_folder()).empty()) return std::nullopt;
+  return data::read_delicious(data_folder(), options);
 }
 
 }  // namespace goblin::bench

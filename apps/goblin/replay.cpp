@@ -37,7 +37,9 @@ class Check {
     const Decision expected = printed_.select(node, event.contexts);
     for (std::size_t arm = 0; arm < expected.scores.size(); ++arm) {
       const double scale = std::max(1.0, std::abs(expected.scores[arm]));
-      const double difference = std::abs(decision.scores[arm] - expected.scores[arm]) / scale;
+      // Within the bound that comes with a score, it is as exact as it claims to be.
+      const double beyond = std::abs(decision.scores[arm] - expected.scores[arm]) - decision.bounds[arm];
+      const double difference = std::max(0.0, beyond) / scale;
       largest_difference_ = std::max(largest_difference_, difference);
       if (!(difference <= tolerance)) {
         throw std::runtime_error(fmt::format("{}:{}: candidate {} has score {:.17g}, the printed algorithm {:.17g}",
@@ -45,7 +47,8 @@ class Check {
       }
     }
     // Scores that differ by less than the tolerance may change places; nothing else may.
-    if (expected.scores[expected.arm] - expected.scores[decision.arm] > 2.0 * tolerance) {
+    const double bounds = decision.bounds[expected.arm] + decision.bounds[decision.arm];
+    if (expected.scores[expected.arm] - expected.scores[decision.arm] > 2.0 * tolerance + bounds) {
       throw std::runtime_error(fmt::format("{}:{}: candidate {} was chosen, the printed algorithm chooses {}",
                                            input_name, line, decision.arm, expected.arm));
     }
@@ -99,6 +102,7 @@ void write_decision(std::ostream& out, const Decision& decision, fmt::memory_buf
   numbers("scores", decision.scores);
   numbers("means", decision.means);
   numbers("widths", decision.widths);
+  if (decision.engine == EngineKind::local) numbers("bounds", decision.bounds);
   buffer.append(std::string_view("}\n"));
   out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
   out.flush();  // whoever waits for the decision before sending the next event gets it
@@ -190,30 +194,35 @@ Bandit make_bandit(const ReplayOptions& options) {
 
 void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool json) {
   const BanditSummary summary = bandit.summary();
-  const auto dense = std::count_if(summary.components.begin(), summary.components.end(),
-                                   [](const auto& component) { return component.engine == EngineKind::dense; });
-  const auto sparse = static_cast<std::ptrdiff_t>(summary.components.size()) - dense;
+  const auto count_of = [&summary](EngineKind kind) {
+    return std::count_if(summary.components.begin(), summary.components.end(),
+                         [kind](const auto& component) { return component.engine == kind; });
+  };
+  const auto dense = count_of(EngineKind::dense);
+  const auto local = count_of(EngineKind::local);
+  const auto sparse = count_of(EngineKind::sparse);
   if (json) {
     fmt::print(stderr,
                "{{\"policy\": \"{}\", \"lines\": {}, \"decisions\": {}, \"learned\": {}, \"reward\": {:.17g}, "
                "\"users\": {}, \"new_users\": {}, \"nodes\": {}, \"dense_components\": {}, \"sparse_components\": {}, "
-               "\"bytes\": {}, \"unconverged_solves\": {}, \"largest_difference\": {}}}\n",
+               "\"local_components\": {}, \"bytes\": {}, \"unconverged_solves\": {}, \"largest_difference\": {}}}\n",
                name_of(summary.policy), replayed.lines, replayed.decisions, replayed.learned, replayed.reward,
-               summary.users, replayed.new_users, summary.nodes, dense, sparse, summary.bytes,
+               summary.users, replayed.new_users, summary.nodes, dense, sparse, local, summary.bytes,
                summary.unconverged_solves,
                replayed.largest_difference ? fmt::format("{:.17g}", *replayed.largest_difference) : "null");
     return;
   }
   fmt::print(stderr, "{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
              replayed.learned, replayed.reward);
-  fmt::print(stderr, "{} users ({} new), {} nodes in {} dense and {} sparse components, {:.1f} MB\n", summary.users,
-             replayed.new_users, summary.nodes, dense, sparse, static_cast<double>(summary.bytes) / 1e6);
+  fmt::print(stderr, "{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
+             replayed.new_users, summary.nodes, dense, sparse, local > 0 ? fmt::format(" and {} local", local) : "",
+             static_cast<double>(summary.bytes) / 1e6);
   if (summary.unconverged_solves > 0) {
     fmt::print(stderr, "warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
   }
   if (replayed.largest_difference) {
-    fmt::print(stderr, "check: every decision is the printed algorithm's, scores within {:.1e}\n",
-               *replayed.largest_difference);
+    fmt::print(stderr, "check: every decision is the printed algorithm's, scores within {}{:.1e}\n",
+               local > 0 ? "their bounds and " : "", *replayed.largest_difference);
   }
 }
 
@@ -228,7 +237,7 @@ void add_replay(CLI::App& app) {
       "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"rewards\": [..]}  decide, learn the chosen candidate's reward\n"
       "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                   only decide\n"
       "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}             only learn\n"
-      "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}\n"
+      "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}, local also \"bounds\": [..]\n"
       "A user who is not in the graph joins without friends.\n\n"
       "Example:\n"
       "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
@@ -244,16 +253,19 @@ void add_replay(CLI::App& app) {
   auto* bound = command->add_option("--printed-bound", options->printed_bound,
                                     "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
   bound->expected(3);
-  auto* engine = command->add_option("--engine", options->engine, "automatic, dense or sparse");
+  auto* engine = command->add_option("--engine", options->engine, "automatic, dense, sparse or local");
   auto* tolerance = command->add_option("--tolerance", options->bandit.engine.tolerance,
                                         "Relative residual of the sparse engine's solves");
+  auto* local_tolerance = command->add_option("--local-tolerance", options->bandit.engine.local.tolerance,
+                                              "How far scores of the local engine may be off");
   command->add_option("--load", options->load, "Go on with a saved bandit, which has its own policy and options");
   command->add_option("--save", options->save, "Save the bandit at the end");
   command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
   command->add_flag("--json", options->json, "The summary as one JSON object");
-  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance}) option->capture_default_str();
-  const std::vector<CLI::Option*> of_a_new_bandit = {graph, dimension, policy, alpha,  labels,
-                                                     ridge, coupling,  bound,  engine, tolerance};
+  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance})
+    option->capture_default_str();
+  const std::vector<CLI::Option*> of_a_new_bandit = {graph,    dimension, policy, alpha,     labels,         ridge,
+                                                     coupling, bound,     engine, tolerance, local_tolerance};
   command->callback([options, of_a_new_bandit] {
     if (options->load.empty() && options->graph.empty()) throw CLI::RequiredError("--graph or --load");
     if (options->load.empty() && options->bandit.dimension == 0) throw CLI::RequiredError("--dimension");

@@ -275,8 +275,10 @@ void add_simulate(CLI::App& app) {
   auto* labels = command->add_option("--labels", request->labels_file, "Or: a file of user <tab> cluster");
   cluster_size->excludes(clusters);
   labels->excludes(clusters)->excludes(cluster_size)->type_name("FILE");
-  command->add_option("--engine", request->engine, "automatic, dense or sparse")->capture_default_str();
+  command->add_option("--engine", request->engine, "automatic, dense, sparse or local")->capture_default_str();
   command->add_option("--tolerance", request->bandit.engine.tolerance, "sparse: how exact a solve is")
+      ->capture_default_str();
+  command->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
       ->capture_default_str();
   command->add_option("--ridge", request->bandit.ridge, "A = ridge I + coupling L")->capture_default_str();
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();

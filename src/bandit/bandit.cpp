@@ -25,7 +25,14 @@ void check_clusters(Policy policy, const Graph& users, std::span<const NodeId> c
 std::string_view reason_for(EngineKind asked, EngineKind used, std::size_t nodes, std::size_t dimension) {
   if (asked != EngineKind::automatic) return "forced by option";
   if (choose_engine(asked, nodes, dimension) != used) return "kept from before the graph changed";
-  return used == EngineKind::dense ? "small: all of its inverse is kept" : "large: only the diagonal blocks are kept";
+  switch (used) {
+    case EngineKind::dense:
+      return "small: all of its inverse is kept";
+    case EngineKind::local:
+      return "too large for more: each decision looks around its user";
+    default:
+      return "large: only the diagonal blocks are kept";
+  }
 }
 
 }  // namespace
@@ -130,16 +137,28 @@ void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& dec
   decision.scores.resize(count);
   decision.means.resize(count);
   decision.widths.resize(count);
-  state.component_of(node).engine->evaluate(state.index_of(node), numbers, decision.means, decision.widths);
-  const ConfidenceRule rule(state.options.alpha, state.options.printed_bound, state.rewards, state.log_determinant);
+  decision.bounds.resize(count);
+  const Engine& engine = *state.component_of(node).engine;
+  decision.engine = engine.kind();
+  // Until they become widths, scores and bounds, these are variances and how far variances and means can be off.
+  engine.evaluate_with_errors(state.index_of(node), numbers, decision.means, decision.widths, decision.bounds,
+                              decision.scores);
+  const auto rule_for = [&state](double log_determinant) {
+    return ConfidenceRule(state.options.alpha, state.options.printed_bound, state.rewards, log_determinant);
+  };
+  const ConfidenceRule rule = rule_for(state.log_determinant);
+  const ConfidenceRule lowest_rule = rule_for(state.log_determinant - state.log_determinant_error);
   bool found = false;
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!keeps(arm)) {
-      decision.means[arm] = decision.widths[arm] = 0.0;
+      decision.means[arm] = decision.widths[arm] = decision.bounds[arm] = 0.0;
       decision.scores[arm] = -std::numeric_limits<double>::infinity();
       continue;
     }
-    decision.widths[arm] = rule.width(decision.widths[arm]);
+    const double variance = decision.widths[arm];
+    const double lowest_variance = std::max(0.0, variance - decision.scores[arm]);
+    decision.widths[arm] = rule.width(variance);
+    decision.bounds[arm] += decision.widths[arm] - lowest_rule.width(lowest_variance);
     decision.scores[arm] = decision.means[arm] + decision.widths[arm];
     if (!found || decision.scores[arm] > decision.scores[decision.arm]) decision.arm = arm;
     found = true;
@@ -256,6 +275,7 @@ Graph Bandit::graph() const { return state_->users.snapshot(); }
 const Evidence& Bandit::evidence() const { return state_->evidence; }
 std::size_t Bandit::rewards() const { return state_->rewards; }
 double Bandit::log_determinant() const { return state_->log_determinant; }
+double Bandit::log_determinant_error() const { return state_->log_determinant_error; }
 
 bool Bandit::has_user(UserRef user) const {
   if (const auto* name = std::get_if<std::string_view>(&user.value())) return state_->users.find(*name).has_value();

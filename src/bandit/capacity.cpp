@@ -76,9 +76,12 @@ Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clus
 std::size_t bandit_bytes(const Graph& users, const Graph& nodes, const Components& components, EngineKind kind,
                          std::size_t dimension) {
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
-  std::size_t total = users.bytes() + Evidence::bytes(dimension, nodes.node_count()) + bookkeeping * nodes.node_count();
+  std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
+    if (choose_engine(kind, members.size(), dimension) != EngineKind::local) {
+      total = saturating_add(total, Evidence::bytes(dimension, members.size()));
+    }
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
     total = saturating_add(total, engine_bytes(kind, members.size(), entries / 2, dimension));
@@ -97,8 +100,8 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
     const std::size_t bytes = bandit_bytes(users, nodes, nodes.components(), kind, options.dimension);
     if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable(bytes)));
   };
-  if (options.engine.kind != EngineKind::sparse) {
-    consider(policy, EngineKind::sparse, "the engine sparse");
+  for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
+    if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
   }
   for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
     if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));

@@ -50,12 +50,16 @@ void ModelFile::write_content(const Bandit& bandit, BinaryWriter& out) {
   out.text(name_of(options.engine.kind));
   out.number(options.engine.tolerance);
   out.size(options.engine.max_iterations);
+  out.number(options.engine.local.tolerance);
+  out.size(options.engine.local.most_nodes);
+  out.size(options.engine.local.most_edges);
   save_graph(out, state.users.snapshot());
   out.array(state.clusters);
   state.evidence.save(out);
   out.size(state.rewards);
   out.size(state.unconverged_solves);
   out.number(state.log_determinant);
+  out.number(state.log_determinant_error);
   out.size(state.components.size());
   for (const Component& component : state.components) {
     out.array(component.nodes);
@@ -80,6 +84,9 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
     options.engine.kind = engine_kind(in.text());
     options.engine.tolerance = in.number<double>();
     options.engine.max_iterations = in.size();
+    options.engine.local.tolerance = in.number<double>();
+    options.engine.local.most_nodes = in.size();
+    options.engine.local.most_edges = in.size();
     check_options(options);
 
     Graph users = load_graph(in);
@@ -103,6 +110,7 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
     state->rewards = in.size();
     state->unconverged_solves = in.size();
     state->log_determinant = in.number<double>();
+    state->log_determinant_error = in.number<double>();
     state->places.resize(node_count);
     const std::size_t component_count = in.size(node_count, "the number of components");
     std::vector<bool> seen(node_count, false);

@@ -32,6 +32,12 @@ void check_options(const BanditOptions& options) {
   check(options.engine.tolerance > 0.0 && options.engine.tolerance < 1.0, "engine.tolerance", options.engine.tolerance,
         "above 0 and below 1");
   check(options.engine.max_iterations >= 1, "engine.max_iterations", options.engine.max_iterations, "at least 1");
+  const LocalOptions& local = options.engine.local;
+  check(local.tolerance > 0.0 && std::isfinite(local.tolerance), "engine.local.tolerance", local.tolerance,
+        "finite and above 0");
+  check(local.most_nodes >= 2 && local.most_nodes <= 1'000'000, "engine.local.most_nodes", local.most_nodes,
+        "between 2 and 1000000");
+  check(local.most_edges >= 1, "engine.local.most_edges", local.most_edges, "at least 1");
   if (options.printed_bound) {
     const PrintedBound& bound = *options.printed_bound;
     check(std::isfinite(bound.noise) && bound.noise >= 0.0, "printed_bound.noise", bound.noise,
@@ -52,6 +58,7 @@ Bandit::State::State(const State& other)
       rewards(other.rewards),
       unconverged_solves(other.unconverged_solves),
       log_determinant(other.log_determinant),
+      log_determinant_error(other.log_determinant_error),
       places(other.places) {
   components.reserve(other.components.size());
   for (const Component& component : other.components) {
@@ -157,6 +164,7 @@ SolveSummary Bandit::State::learn(NodeId node, std::span<const double> context, 
   evidence.add(node, context, reward);
   ++rewards;
   log_determinant += std::log1p(learned.variance);
+  log_determinant_error += std::log1p(learned.variance) - std::log1p(learned.variance - learned.variance_error);
   if (!learned.solve.converged) ++unconverged_solves;
   return learned.solve;
 }
@@ -204,6 +212,7 @@ SolveSummary Bandit::State::change_edge(NodeId a, NodeId b, double change) {
   Component& component = component_of(a);
   const auto changed = component.engine->change_edge(index_of(a), index_of(b), change, evidence_of(component.nodes));
   log_determinant += changed.log_determinant - static_cast<double>(options.dimension) * changed.prior_log_determinant;
+  log_determinant_error += changed.error;
   if (!changed.solve.converged) ++unconverged_solves;
   if (change < 0.0) split(a, b);
   return changed.solve;

@@ -68,6 +68,7 @@ struct Bandit::State {
   std::size_t rewards = 0;
   std::size_t unconverged_solves = 0;
   double log_determinant = 0.0;
+  double log_determinant_error = 0.0;  // it is at most this much too large, and never too small
 
   /// Where a node's belief is.
   struct Place {

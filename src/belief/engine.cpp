@@ -1,6 +1,7 @@
 #include "goblin/belief/engine.hpp"
 
 #include "belief/dense_engine.hpp"
+#include "belief/local_engine.hpp"
 #include "belief/sparse_engine.hpp"
 #include "binary.hpp"
 
@@ -13,11 +14,15 @@
 namespace goblin {
 namespace {
 
-constexpr std::pair<EngineKind, std::string_view> kinds[] = {
-    {EngineKind::automatic, "automatic"}, {EngineKind::dense, "dense"}, {EngineKind::sparse, "sparse"}};
+constexpr std::pair<EngineKind, std::string_view> kinds[] = {{EngineKind::automatic, "automatic"},
+                                                             {EngineKind::dense, "dense"},
+                                                             {EngineKind::sparse, "sparse"},
+                                                             {EngineKind::local, "local"}};
 
 /// Up to this many rows of N, all of N^{-1} is kept.
 constexpr std::size_t most_dense_rows = 2000;
+/// Up to this many nodes, the belief is exact. Beyond, the variances before the first reward alone take minutes.
+constexpr std::size_t most_sparse_nodes = 20'000;
 
 }  // namespace
 
@@ -30,11 +35,12 @@ EngineKind engine_kind(std::string_view name) {
   for (const auto& entry : kinds) {
     if (entry.second == name) return entry.first;
   }
-  throw std::invalid_argument(fmt::format("engine: '{}' (must be automatic, dense or sparse)", name));
+  throw std::invalid_argument(fmt::format("engine: '{}' (must be automatic, dense, sparse or local)", name));
 }
 
 void SolveSummary::add(const SolveSummary& other) {
   iterations += other.iterations;
+  edges += other.edges;
   residual = std::max(residual, other.residual);
   converged = converged && other.converged;
 }
@@ -45,30 +51,52 @@ std::vector<NodeId> Engine::reachable(std::size_t node) const {
   return {nodes.begin(), nodes.end()};
 }
 
+void Engine::evaluate_with_errors(std::size_t node, std::span<const double> contexts, std::span<double> means,
+                                  std::span<double> variances, std::span<double> mean_errors,
+                                  std::span<double> variance_errors) const {
+  evaluate(node, contexts, means, variances);
+  std::fill(mean_errors.begin(), mean_errors.end(), 0.0);
+  std::fill(variance_errors.begin(), variance_errors.end(), 0.0);
+}
+
 EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimension) {
   if (wanted != EngineKind::automatic) return wanted;
-  return nodes == 1 || nodes <= most_dense_rows / dimension ? EngineKind::dense : EngineKind::sparse;
+  if (nodes == 1 || nodes <= most_dense_rows / dimension) return EngineKind::dense;
+  return nodes <= most_sparse_nodes ? EngineKind::sparse : EngineKind::local;
 }
 
 std::size_t engine_bytes(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  return choose_engine(kind, nodes, dimension) == EngineKind::dense ? DenseEngine::bytes(nodes, edges, dimension)
-                                                                    : SparseEngine::bytes(nodes, edges, dimension);
+  switch (choose_engine(kind, nodes, dimension)) {
+    case EngineKind::dense:
+      return DenseEngine::bytes(nodes, edges, dimension);
+    case EngineKind::local:
+      return LocalEngine::bytes(nodes, edges, dimension);
+    default:
+      return SparseEngine::bytes(nodes, edges, dimension);
+  }
 }
 
 std::unique_ptr<Engine> make_engine(EngineKind kind, const Graph& component, std::size_t dimension, const Prior& prior,
                                     const EngineOptions& options) {
-  if (choose_engine(kind, component.node_count(), dimension) == EngineKind::dense) {
-    return std::make_unique<DenseEngine>(component, dimension, prior);
+  switch (choose_engine(kind, component.node_count(), dimension)) {
+    case EngineKind::dense:
+      return std::make_unique<DenseEngine>(component, dimension, prior);
+    case EngineKind::local:
+      return std::make_unique<LocalEngine>(component, dimension, prior, options.local);
+    default:
+      return std::make_unique<SparseEngine>(component, dimension, prior, options);
   }
-  return std::make_unique<SparseEngine>(component, dimension, prior, options);
 }
 
 std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
                                      std::span<const Engine::NodeEvidence> evidence, std::size_t dimension,
                                      const Prior& prior, const EngineOptions& options) {
   const std::size_t nodes = first.node_count() + second.node_count();
-  if (choose_engine(kind, nodes, dimension) == EngineKind::dense && first.kind() == EngineKind::dense &&
-      second.kind() == EngineKind::dense) {
+  const EngineKind chosen = choose_engine(kind, nodes, dimension);
+  if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
+    return std::make_unique<LocalEngine>(first, second, evidence, dimension, prior, options.local);
+  }
+  if (chosen == EngineKind::dense && first.kind() == EngineKind::dense && second.kind() == EngineKind::dense) {
     return std::make_unique<DenseEngine>(static_cast<const DenseEngine&>(first),
                                          static_cast<const DenseEngine&>(second));
   }
@@ -87,6 +115,8 @@ std::unique_ptr<Engine> load_engine(BinaryReader& in, std::size_t dimension, con
       return std::make_unique<DenseEngine>(in, dimension, prior);
     case EngineKind::sparse:
       return std::make_unique<SparseEngine>(in, dimension, prior, options);
+    case EngineKind::local:
+      return std::make_unique<LocalEngine>(in, dimension, prior, options.local);
     default:
       in.fail("its content is inconsistent: an engine that does not exist");
   }

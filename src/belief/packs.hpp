@@ -45,6 +45,22 @@ inline const FloatPack* packs(const float* values) { return reinterpret_cast<con
 inline float sum(const FloatPack& pack) {
   return ((pack[0] + pack[4]) + (pack[1] + pack[5])) + ((pack[2] + pack[6]) + (pack[3] + pack[7]));
 }
+
+/// Eight doubles as an argument of a template, which forgets how Lanes are aligned.
+struct LaneRow {
+  Lanes values;
+
+  LaneRow& operator+=(const LaneRow& other) {
+    values += other.values;
+    return *this;
+  }
+  LaneRow& operator-=(const LaneRow& other) {
+    values -= other.values;
+    return *this;
+  }
+  friend LaneRow operator*(double factor, const LaneRow& row) { return {factor * row.values}; }
+};
+
 inline double sum(const Pack& pack) { return (pack[0] + pack[1]) + (pack[2] + pack[3]); }
 
 /// Memory that begins at a cache line.

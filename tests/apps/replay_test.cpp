@@ -51,6 +51,34 @@ std::string error_of(const std::string& line) {
   return run(bandit, line).error;
 }
 
+TEST(Replay, the_local_engine_writes_bounds_and_passes_the_check) {
+  const Scenario scenario{
+      .name = "local", .graph = generate::random({.nodes = 200, .edges = 900, .seed = 4}), .dimension = 2};
+  Names names;
+  for (std::size_t user = 0; user < 200; ++user) names.insert(std::to_string(user));
+  std::string events;
+  for (std::size_t t = 0; t < 300; ++t) {
+    const auto round = scenario.round(t);
+    events += fmt::format(R"({{"user": {}, "contexts": [[{}, {}], [{}, {}]], "rewards": [{}, {}]}})", round.user,
+                          round.contexts[0], round.contexts[1], round.contexts[2], round.contexts[3], round.rewards[0],
+                          round.rewards[1]) +
+              "\n";
+  }
+  auto local =
+      Bandit::gob_lin(Graph(names, scenario.graph.edges()), {.dimension = 2, .engine = {.kind = EngineKind::local}});
+  const auto replayed = run(local, events, true);
+  EXPECT_EQ(replayed.error, "");
+  const std::string last = replayed.decisions.substr(replayed.decisions.rfind('\n', replayed.decisions.size() - 2) + 1);
+  simdjson::dom::parser parser;
+  const simdjson::dom::element written = parser.parse(last);
+  for (const double bound : written["bounds"].get_array()) {
+    EXPECT_GT(bound, 0.0);
+    EXPECT_LT(bound, 0.05);
+  }
+  auto exact = make();
+  EXPECT_EQ(run(exact, R"({"user": "ann", "contexts": [[1, 0]]})").decisions.find("bounds"), std::string::npos);
+}
+
 TEST(Replay, decides_and_learns) {
   auto bandit = make();
   auto expected = make();

@@ -25,7 +25,7 @@ namespace goblin {
 namespace {
 
 TEST(Bandit, select_allocates_nothing_once_warm) {
-  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse}) {
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
     const Scenario scenario{.name = "warm", .graph = generate::cliques(1, 20), .dimension = 25, .arms = 25};
     auto bandit = Bandit::gob_lin(scenario.graph, {.dimension = 25, .engine = {.kind = kind}});
     const auto round = scenario.round(0);

@@ -207,8 +207,8 @@ TEST(Capacity, an_estimate_comes_before_allocation) {
     EXPECT_THAT(message, HasSubstr("linucb-sin ("));
   }
   try {
-    (void)Bandit::gob_lin(graph, {.dimension = 25, .engine = {.memory_limit = 100'000'000}});
-    FAIL() << "fitted into 100 MB";
+    (void)Bandit::gob_lin(graph, {.dimension = 25, .engine = {.memory_limit = 30'000'000}});
+    FAIL() << "fitted into 30 MB";
   } catch (const CapacityError& error) {
     EXPECT_THAT(error.what(), HasSubstr("what would fit: linucb-sin ("));
   }

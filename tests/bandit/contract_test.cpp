@@ -44,8 +44,11 @@ class Contract : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>>
  protected:
   [[nodiscard]] Policy policy() const { return std::get<0>(GetParam()); }
   [[nodiscard]] BanditOptions options() const {
-    return {
-        .dimension = scenario.dimension, .alpha = 0.4, .engine = {.kind = std::get<1>(GetParam()), .tolerance = 1e-12}};
+    return {.dimension = scenario.dimension,
+            .alpha = 0.4,
+            .engine = {.kind = std::get<1>(GetParam()),
+                       .tolerance = 1e-12,
+                       .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
   }
   [[nodiscard]] Bandit bandit_on(const Graph& graph) const {
     return Bandit::make(policy(), graph, scenario.clusters_for(policy()), options());
@@ -334,7 +337,9 @@ TEST_P(Contract, copies_go_their_own_way) {
 TEST_P(Contract, order_does_not_matter_at_the_default_tolerance) {
   const Scenario large{
       .name = "order", .graph = generate::random({.nodes = 60, .edges = 150, .seed = 8}), .dimension = 5};
-  const BanditOptions defaults{.dimension = 5, .engine = {.kind = std::get<1>(GetParam())}};
+  // By default local promises a bound, not digits.
+  const BanditOptions defaults{.dimension = 5,
+                               .engine = {.kind = std::get<1>(GetParam()), .local = {.tolerance = 1e-12}}};
   auto forward = Bandit::make(policy(), large.graph, large.clusters_for(policy()), defaults);
   auto backward = forward;
   for (std::size_t t = 0; t < 1000; ++t) {
@@ -486,7 +491,8 @@ TEST_P(Contract, const_calls_may_run_at_the_same_time) {
 
 INSTANTIATE_TEST_SUITE_P(all, Contract,
                          ::testing::Combine(::testing::ValuesIn(all_policies),
-                                            ::testing::Values(EngineKind::dense, EngineKind::sparse)),
+                                            ::testing::Values(EngineKind::dense, EngineKind::sparse,
+                                                              EngineKind::local)),
                          [](const auto& test) {
                            return test_name(std::get<0>(test.param)) + "_" +
                                   std::string(name_of(std::get<1>(test.param)));

@@ -67,7 +67,7 @@ TEST_P(ModelFileTest, a_loaded_bandit_goes_on_to_the_last_bit) {
 
 INSTANTIATE_TEST_SUITE_P(all, ModelFileTest,
                          ::testing::Combine(::testing::ValuesIn(all_policies),
-                                            ::testing::Values(EngineKind::dense, EngineKind::sparse,
+                                            ::testing::Values(EngineKind::dense, EngineKind::sparse, EngineKind::local,
                                                               EngineKind::automatic)),
                          [](const auto& test) {
                            return test_name(std::get<0>(test.param)) + "_" +

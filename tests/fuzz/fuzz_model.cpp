@@ -29,7 +29,7 @@ std::vector<std::string> good_files() {
   const std::vector<goblin::NodeId> clusters{0, 0, 1, 1};
   const std::vector<double> context{0.5, -1.0};
   for (const goblin::Policy policy : goblin::all_policies) {
-    for (const auto kind : {goblin::EngineKind::dense, goblin::EngineKind::sparse}) {
+    for (const auto kind : {goblin::EngineKind::dense, goblin::EngineKind::sparse, goblin::EngineKind::local}) {
       auto bandit =
           Bandit::make(policy, graph, goblin::uses_clusters(policy) ? clusters : std::vector<goblin::NodeId>{},
                        {.dimension = 2, .engine = {.kind = kind}});

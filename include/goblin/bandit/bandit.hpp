@@ -76,12 +76,17 @@ class Contexts {
 using Mask = std::span<const std::uint8_t>;
 
 /// What select decided: for each candidate score = mean + width, and the arm with the highest score, the lowest index
-/// of equals. A candidate that was left out has mean and width 0 and score -infinity.
+/// of equals. A candidate that was left out has mean, width and bound 0 and score -infinity.
 struct Decision {
   std::size_t arm = 0;
   std::vector<double> scores;
   std::vector<double> means;
   std::vector<double> widths;
+  /// |score - exact score| <= bound, proved for each candidate anew. The engines dense and sparse say 0: dense is exact
+  /// but for rounding, sparse to the tolerance of its solves. local never makes a width smaller than the exact one.
+  std::vector<double> bounds;
+  /// What kept the belief that decided.
+  EngineKind engine = EngineKind::dense;
 };
 
 struct Ranked {
@@ -208,8 +213,10 @@ class Bandit {
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
 
-  /// ln|M_t|, M_t the paper's matrix: ln|N| - d ln|A|.
+  /// ln|M_t|, M_t the paper's matrix: ln|N| - d ln|A|. Where the engine is local it may be too large by
+  /// log_determinant_error(), never too small.
   [[nodiscard]] double log_determinant() const;
+  [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
   /// numbers each, user after user). Users who share a node must have the same vector.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;

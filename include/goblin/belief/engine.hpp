@@ -12,20 +12,31 @@
 namespace goblin {
 
 /// How the belief of a connected component is kept; see Engine.
-enum class EngineKind { automatic, dense, sparse };
+enum class EngineKind { automatic, dense, sparse, local };
 
 [[nodiscard]] std::string_view name_of(EngineKind kind);
 /// The kind of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] EngineKind engine_kind(std::string_view name);
 
+struct LocalOptions {
+  /// How far scores may be off: means, and standard deviations sqrt(x^T C x), of contexts of the usual length. Each
+  /// decision says how far its own scores can be off (Decision::bounds), which the limits below may make more.
+  double tolerance = 0.01;
+  /// A decision looks at the evidence of at most so many nodes. Components of that size or less are exact.
+  std::size_t most_nodes = 64;
+  /// A reward is passed on over at most so many edges; what is left waits for the next one.
+  std::size_t most_edges = 100'000;
+};
+
 struct EngineOptions {
-  /// automatic picks dense for small components and sparse for the others.
+  /// automatic picks dense for small components, sparse for larger ones and local for the largest.
   EngineKind kind = EngineKind::automatic;
   /// sparse: a solve converged when |residual| <= tolerance * |right-hand side|. It goes on to a tenth of that, and
   /// less where contexts are longer than sqrt(ridge), so that scores stay good over thousands of rewards.
   double tolerance = 1e-8;
   /// sparse: a solve gives up after so many iterations, and says so.
   std::size_t max_iterations = 1000;
+  LocalOptions local = {};
   /// The bytes a bandit may take, asked when it is made and when an edge joins two components; 0: what the machine has
   /// free. Not kept in a model file.
   std::size_t memory_limit = 0;
@@ -39,8 +50,12 @@ struct Prior {
 
 /// How the linear systems behind an update went. Of several, the sum of the iterations and the worst residual.
 struct SolveSummary {
+  /// local: how many nodes' means changed.
   std::size_t iterations = 0;
-  /// |residual| / |right-hand side|; 0 where the engine solves exactly.
+  /// local: over how many edges the change was passed on.
+  std::size_t edges = 0;
+  /// |residual| / |right-hand side|; 0 where the engine solves exactly. local: the largest residual of a node that is
+  /// left, in units of the one that is allowed.
   double residual = 0.0;
   bool converged = true;
 
@@ -63,12 +78,14 @@ struct SolveSummary {
 class Engine {
  public:
   struct Learned {
-    double variance = 0.0;  // q: x^T C_i x before learning
+    double variance = 0.0;        // q: x^T C_i x before learning
+    double variance_error = 0.0;  // q is at most this much too large, and never too small
     SolveSummary solve;
   };
   struct EdgeChanged {
     double log_determinant = 0.0;        // of N: its change
     double prior_log_determinant = 0.0;  // of A: its change
+    double error = 0.0;                  // ln|N| - d ln|A| is at most this much too large, and never too small
     SolveSummary solve;
   };
   /// What was observed at one node: Evidence::contexts and Evidence::rewards.
@@ -94,6 +111,13 @@ class Engine {
   virtual void evaluate(std::size_t node, std::span<const double> contexts, std::span<double> means,
                         std::span<double> variances) const = 0;
 
+  /// evaluate, and how far it can be off for each context: |mean - x.w_i| <=
+  /// mean_error and 0 <= variance - x^T C_i x <= variance_error. Rounding is not counted, nor are sparse's solves,
+  /// which have their tolerance: both exact engines say 0.
+  virtual void evaluate_with_errors(std::size_t node, std::span<const double> contexts, std::span<double> means,
+                                    std::span<double> variances, std::span<double> mean_errors,
+                                    std::span<double> variance_errors) const;
+
   virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
 
   /// Adds `change` (positive or negative) to the weight of the edge between two nodes; an edge without weight is gone.
@@ -115,7 +139,8 @@ class Engine {
 /// The kind that `automatic` stands for in a component of this size.
 [[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimension);
 
-/// What an engine of this kind takes for a component once every node has evidence.
+/// What an engine of this kind takes for a component once every node has evidence; local without that evidence, since
+/// its components are too large for everybody to come.
 [[nodiscard]] std::size_t engine_bytes(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension);
 
 /// An engine without evidence.
@@ -123,7 +148,7 @@ class Engine {
                                                   const Prior& prior, const EngineOptions& options);
 
 /// The engine for two components beside each other: the nodes of the first, then those of the second, and their
-/// evidence. dense only joins dense.
+/// evidence. dense only joins dense, and what is joined to local becomes local.
 [[nodiscard]] std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
                                                    std::span<const Engine::NodeEvidence> evidence,
                                                    std::size_t dimension, const Prior& prior,

@@ -1,0 +1,217 @@
+// The engine local says how far its scores can be off. It must never be off by more, on any graph and through any edit,
+// and what it says must be of use.
+
+#include "bandit/scenario.hpp"
+#include "belief/neighbourhood.hpp"
+#include "goblin/bandit/bandit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+struct LocalCase {
+  std::string name;
+  Graph graph;
+  std::size_t dimension = 3;
+  LocalOptions local = {};
+  double ridge = 1.0;
+  double coupling = 1.0;
+  double context_scale = 1.0;
+  bool printed_bound = false;
+  double useful = 0.03;  // the average bound is below this, for contexts of about unit length
+};
+
+std::vector<LocalCase> local_cases() {
+  const auto random = [](std::size_t nodes, std::size_t edges, double low, double high) {
+    return generate::random(
+        {.nodes = nodes, .edges = edges, .lowest_weight = low, .highest_weight = high, .seed = nodes});
+  };
+  const Graph social = generate::communities({.nodes = 200, .communities = 3, .average_degree = 10, .seed = 3}).graph;
+  std::vector<LocalCase> all;
+  all.push_back({.name = "communities", .graph = social});
+  all.push_back({.name = "weighted_edges", .graph = random(150, 600, 0.05, 6.0)});
+  all.push_back({.name = "isolated_users_and_components", .graph = random(160, 110, 0.5, 2.0)});
+  all.push_back({.name = "one_dimension", .graph = random(300, 900, 1.0, 1.0), .dimension = 1});
+  all.push_back({.name = "ten_dimensions", .graph = random(70, 400, 1.0, 1.0), .dimension = 10});
+  all.push_back({.name = "coarse", .graph = social, .local = {.tolerance = 0.2}, .useful = 0.5});
+  all.push_back({.name = "fine", .graph = social, .local = {.tolerance = 1e-4}, .useful = 0.02});
+  all.push_back({.name = "one_neighbour", .graph = social, .local = {.most_nodes = 2}, .useful = 0.06});
+  all.push_back({.name = "no_time", .graph = social, .local = {.tolerance = 1e-3, .most_edges = 40}, .useful = 1.0});
+  all.push_back({.name = "little_ridge", .graph = social, .ridge = 0.05, .coupling = 2.0, .useful = 0.3});
+  all.push_back({.name = "long_contexts", .graph = social, .context_scale = 20.0, .useful = 0.1});
+  all.push_back({.name = "printed_bound", .graph = social, .printed_bound = true, .useful = 0.2});
+  return all;
+}
+
+class LocalAgainstExact : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  [[nodiscard]] static Bandit make(const LocalCase& test, EngineKind kind) {
+    BanditOptions options{.dimension = test.dimension,
+                          .alpha = 0.3,
+                          .ridge = test.ridge,
+                          .coupling = test.coupling,
+                          .engine = {.kind = kind, .local = test.local}};
+    if (test.printed_bound) options.printed_bound = PrintedBound{.noise = 0.2, .delta = 0.05, .norm = 0.5};
+    return Bandit::gob_lin(test.graph, options);
+  }
+};
+
+TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_small) {
+  constexpr std::size_t rounds = 2000;
+  constexpr double rounding = 1e-8;
+  const LocalCase test = local_cases()[GetParam()];
+  Scenario scenario{
+      .name = test.name, .graph = test.graph, .dimension = test.dimension, .context_scale = test.context_scale};
+  auto local = make(test, EngineKind::local);
+  auto exact = make(test, EngineKind::dense);
+  double total_bound = 0.0;
+  double total_error = 0.0;
+  std::size_t compared = 0;
+  for (std::size_t t = 0; t < rounds; ++t) {
+    if (t % 250 == 249) {
+      // Late edges, a new user with a first friend, and an edge that goes.
+      Random random(5, 1, t);
+      const auto user = static_cast<NodeId>(random.below(local.user_count()));
+      const auto other = static_cast<NodeId>((user + 1 + random.below(local.user_count() - 1)) % local.user_count());
+      const Edge gone = local.graph().edges()[random.below(local.graph().edge_count())];
+      const double weight = random.uniform(0.1, 3.0);
+      for (Bandit* bandit : {&local, &exact}) {
+        bandit->add_edge(user, other, weight);
+        bandit->add_edge(bandit->add_user(), user, 0.7);
+        bandit->remove_edge(gone.a, gone.b);
+      }
+      scenario.graph = Graph(local.user_count());
+    }
+    const auto round = scenario.round(t);
+    const Decision decision = local.select(round.user, {round.contexts, test.dimension});
+    const Decision expected = exact.select(round.user, {round.contexts, test.dimension});
+    ASSERT_EQ(decision.engine, EngineKind::local);
+    for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
+      const double error = std::abs(decision.scores[arm] - expected.scores[arm]);
+      ASSERT_LE(error, decision.bounds[arm] + rounding) << "round " << t;
+      ASSERT_GE(decision.widths[arm], expected.widths[arm] - rounding) << "round " << t;
+      ASSERT_EQ(expected.bounds[arm], 0.0);
+      total_bound += decision.bounds[arm];
+      total_error += error;
+      ++compared;
+    }
+    for (Bandit* bandit : {&local, &exact}) {
+      bandit->update(round.user, round.context(decision.arm), round.rewards[decision.arm]);
+    }
+    ASSERT_LE(exact.log_determinant(), local.log_determinant() + rounding);
+    ASSERT_GE(exact.log_determinant(), local.log_determinant() - local.log_determinant_error() - rounding);
+  }
+  const double average = total_bound / static_cast<double>(compared);
+  EXPECT_LT(average, test.useful);
+  RecordProperty("average_bound", std::to_string(average));
+  RecordProperty("average_error", std::to_string(total_error / static_cast<double>(compared)));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, LocalAgainstExact, ::testing::Range<std::size_t>(0, local_cases().size()),
+                         [](const auto& test) { return local_cases()[test.param].name; });
+
+TEST(LocalEngine, a_tighter_tolerance_makes_tighter_bounds) {
+  const Scenario scenario{
+      .name = "tolerances",
+      .graph = generate::communities({.nodes = 500, .communities = 5, .average_degree = 12, .seed = 1}).graph,
+      .dimension = 5};
+  double before = 1e9;
+  for (const double tolerance : {0.1, 0.01, 0.001}) {
+    auto bandit = Bandit::gob_lin(
+        scenario.graph, {.dimension = 5,
+                         .alpha = 0.1,
+                         .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance, .most_nodes = 300}}});
+    double total = 0.0;
+    for (std::size_t t = 0; t < 600; ++t) {
+      const auto round = scenario.round(t);
+      const Decision decision = bandit.select(round.user, {round.contexts, 5});
+      total += *std::max_element(decision.bounds.begin(), decision.bounds.end());
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    EXPECT_LT(total, before / 3.0) << tolerance;
+    before = total;
+  }
+}
+
+TEST(LocalEngine, a_reward_reaches_no_more_nodes_in_a_larger_graph) {
+  std::vector<double> edges;
+  for (const std::size_t nodes : {2'000, 20'000}) {
+    const Scenario scenario{
+        .name = "growing",
+        .graph =
+            generate::communities({.nodes = nodes, .communities = nodes / 200, .average_degree = 14, .seed = 1}).graph,
+        .dimension = 5};
+    auto bandit = Bandit::gob_lin(scenario.graph, {.dimension = 5, .engine = {.kind = EngineKind::local}});
+    double walked = 0.0;
+    for (std::size_t t = 0; t < 500; ++t) {
+      const auto round = scenario.round(t);
+      walked += static_cast<double>(bandit.update(round.user, round.context(0), round.rewards[0]).edges);
+    }
+    edges.push_back(walked / 500.0);
+  }
+  EXPECT_LT(edges[1], 1.5 * edges[0]);
+}
+
+TEST(LocalEngine, is_picked_for_large_components_only) {
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'000'000, 25), EngineKind::local);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'892, 25), EngineKind::sparse);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 25, 25), EngineKind::dense);
+}
+
+// The proofs about the prior, against a dense inverse.
+TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
+  const Graph graph =
+      generate::random({.nodes = 60, .edges = 150, .lowest_weight = 0.1, .highest_weight = 4.0, .seed = 8});
+  const auto n = static_cast<Eigen::Index>(graph.node_count());
+  for (const Prior prior : {Prior{}, Prior{.ridge = 0.1, .coupling = 3.0}}) {
+    Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(n, n);
+    std::vector<double> diagonal(graph.node_count());
+    for (std::size_t j = 0; j < diagonal.size(); ++j) diagonal[j] = prior.ridge + prior.coupling * graph.degree(j);
+    for (Eigen::Index j = 0; j < n; ++j) precision(j, j) = diagonal[static_cast<std::size_t>(j)];
+    for (const Edge& edge : graph.edges()) {
+      precision(edge.a, edge.b) = precision(edge.b, edge.a) = -prior.coupling * edge.weight;
+    }
+    const Eigen::MatrixXd inverse = precision.inverse();
+    Neighbourhood near(graph.node_count());
+    std::size_t open = 0;
+    for (const std::size_t most : {2, 5, 20}) {
+      for (const double tolerance : {0.3, 0.03, 1e-9}) {
+        for (NodeId a = 0; a < 20; ++a) {
+          std::vector<NodeId> seeds{a};
+          if (a % 2 == 0) seeds.push_back(a + 20);
+          near.grow(graph, prior, diagonal, seeds, tolerance, most);
+          const auto nodes = near.nodes();
+          const auto count = static_cast<Eigen::Index>(nodes.size());
+          Eigen::MatrixXd part(count, count);
+          Eigen::VectorXd ones = Eigen::VectorXd::Zero(count);
+          for (Eigen::Index r = 0; r < count; ++r) {
+            for (Eigen::Index c = 0; c < count; ++c) part(r, c) = precision(nodes[r], nodes[c]);
+            if (r < static_cast<Eigen::Index>(seeds.size())) ones[r] = 1.0;
+          }
+          const Eigen::VectorXd g = part.inverse() * ones;
+          double exact = 0.0;
+          for (const NodeId first : seeds) {
+            for (const NodeId second : seeds) exact += inverse(first, second);
+          }
+          ASSERT_GE(near.upper(), exact - 1e-12);
+          ASSERT_GE(near.gap(), exact - ones.dot(g) - 1e-12);
+          ASSERT_GE(near.leak(), ones.sum() - prior.ridge * g.sum() - 1e-12);
+          for (Eigen::Index r = 0; r < count; ++r) {
+            ASSERT_LE(near.values()[r], g[r] + 1e-12);
+            ASSERT_GT(near.values()[r], 0.0);
+          }
+          if (near.gap() > 0.0) ++open;
+        }
+      }
+    }
+    EXPECT_GT(open, 50);
+  }
+}
+
+}  // namespace
+}  // namespace goblin
