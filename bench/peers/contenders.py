@@ -1,6 +1,7 @@
 """The peers, each made to play the rounds of the bench as well as it can.
 
-A contender has select(user, contexts, t) and update(user, context, reward); t = 1, 2, ... is the round. The width of
+A contender has scores(user, contexts, t), of which the highest is its choice, and update(user, context, reward); t = 1, 2,
+... is the round. One that does the same work as goblin `follows` it (world.play says how). The width of
 goblin's LinUCB is alpha sqrt(x^T C x ln(t + 1)). MABWiser and contextualbandits have alpha sqrt(x^T C x): before every
 decision their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work and can be compared choice for choice.
 """
@@ -12,6 +13,8 @@ import numpy
 
 class MabWiser:
     """LinUCB with one arm, which stands for the model: the candidates are scored as a batch of contexts."""
+
+    follows = True
 
     def __init__(self, policy, world):
         from mabwiser.mab import MAB, LearningPolicy
@@ -28,11 +31,10 @@ class MabWiser:
     def bandit_of(self, user):
         return self.bandits[user if len(self.bandits) > 1 else 0]
 
-    def select(self, user, contexts, t):
+    def scores(self, user, contexts, t):
         bandit = self.bandit_of(user)
         bandit._imp.arm_to_model["model"].alpha = self.alpha * math.sqrt(math.log(t + 1))
-        scores = [expectation["model"] for expectation in bandit.predict_expectations(contexts)]
-        return int(numpy.argmax(scores))
+        return numpy.array([expectation["model"] for expectation in bandit.predict_expectations(contexts)])
 
     def update(self, user, context, reward):
         self.bandit_of(user).partial_fit(["model"], [reward], context.reshape(1, -1))
@@ -40,6 +42,8 @@ class MabWiser:
 
 class ContextualBandits:
     """LinUCB with one choice, which stands for the model, by Sherman and Morrison's formula in double precision."""
+
+    follows = True
 
     def __init__(self, policy, world):
         from contextualbandits.online import LinUCB
@@ -58,10 +62,10 @@ class ContextualBandits:
     def bandit_of(self, user):
         return self.bandits[user if len(self.bandits) > 1 else 0]
 
-    def select(self, user, contexts, t):
+    def scores(self, user, contexts, t):
         bandit = self.bandit_of(user)
         bandit.reset_alpha(self.alpha * math.sqrt(math.log(t + 1)))
-        return int(numpy.argmax(bandit.decision_function(contexts)[:, 0]))
+        return bandit.decision_function(contexts)[:, 0]
 
     def update(self, user, context, reward):
         self.bandit_of(user).partial_fit(context.reshape(1, -1), numpy.zeros(1, dtype=int), numpy.array([reward]))
@@ -71,8 +75,10 @@ class VowpalWabbit:
     """cb_explore_adf with RegCB's optimistic rule, its nearest kin of LinUCB: gradient steps on a hashed linear model.
 
     For a model of each user, the user is crossed with every feature. The text of the contexts, Vowpal Wabbit's input, is
-    written before the clock starts; reading it is part of the round.
+    written before the clock starts; reading it is part of the round. It does other work, so it goes its own way.
     """
+
+    follows = False
 
     def __init__(self, policy, world):
         import vowpalwabbit
@@ -92,11 +98,11 @@ class VowpalWabbit:
     def examples(self, user, t):
         return ([self.users[user]] if self.alone else []) + self.texts[t - 1]
 
-    def select(self, user, contexts, t):
+    def scores(self, user, contexts, t):
         self.round = t
-        probabilities = self.workspace.predict(self.examples(user, t))
+        probabilities = numpy.array(self.workspace.predict(self.examples(user, t)))
         self.arm = int(numpy.argmax(probabilities))
-        return self.arm
+        return probabilities
 
     def update(self, user, context, reward):
         examples = self.examples(user, self.round)

@@ -5,7 +5,7 @@ inverse of N is kept as one matrix of (nodes * d)^2 numbers. A context is scored
 
     x.w_i + alpha sqrt(x^T C_i x ln(t + 1)),     w = N^-1 sum a phi,   C_i the block of N^-1 of node i,
 
-t being one more than the number of rewards seen. Ties go to the lowest index.
+t being one more than the number of rewards seen.
 """
 
 import math
@@ -31,11 +31,10 @@ class GobLin:
     def block(self, node):
         return slice(node * self.dimension, (node + 1) * self.dimension)
 
-    def select(self, node, contexts, t):
+    def scores(self, node, contexts, t):
         block = self.block(node)
-        variances = numpy.einsum("kd,de,ke->k", contexts, self.inverse[block, block], contexts, optimize=True)
-        scores = contexts @ self.weights[block] + self.alpha * numpy.sqrt(variances * math.log(t + 1))
-        return int(numpy.argmax(scores))
+        variances = numpy.einsum("kd,kd->k", contexts @ self.inverse[block, block], contexts)
+        return contexts @ self.weights[block] + self.alpha * numpy.sqrt(variances * math.log(t + 1))
 
     def update(self, node, context, reward):
         block = self.block(node)
@@ -44,12 +43,11 @@ class GobLin:
         self.weights += u * (scale * (reward - context @ self.weights[block]))
         self.inverse -= numpy.outer(scale * u, u)
 
-    def megabytes(self):
-        return (self.inverse.nbytes + self.weights.nbytes) / 1e6
-
 
 class Policy:
     """linucb-sin: one node for everybody; linucb-ind: one model for each user; gob.lin: the graph."""
+
+    follows = True
 
     def __init__(self, name, world):
         self.alone = name == "linucb-ind"
@@ -63,13 +61,10 @@ class Policy:
     def model_and_node(self, user):
         return (self.models[user], 0) if self.alone else (self.models[0], 0 if self.shared else user)
 
-    def select(self, user, contexts, t):
+    def scores(self, user, contexts, t):
         model, node = self.model_and_node(user)
-        return model.select(node, contexts, t)
+        return model.scores(node, contexts, t)
 
     def update(self, user, context, reward):
         model, node = self.model_and_node(user)
         model.update(node, context, reward)
-
-    def megabytes(self):
-        return sum(model.megabytes() for model in self.models)

@@ -37,9 +37,8 @@ def play_one(name, policy, folder):
     rounds = world.World(folder)
     contenders.make(name, policy, rounds)  # what importing it takes is not its memory
     before = peak_megabytes()
-    outcome = world.play(contenders.make(name, policy, rounds), rounds)
+    outcome = world.play(contenders.make(name, policy, rounds), rounds, rounds.goblin[policy]["choices"])
     outcome["megabytes"] = peak_megabytes() - before
-    outcome["agreement"] = world.agreement(outcome.pop("choices"), rounds.goblin[policy]["choices"])
     print(json.dumps(outcome))
 
 

@@ -27,8 +27,8 @@ with tempfile.TemporaryDirectory() as folder:
                         str(dimension), "--arms", "5", "--graph-noise", str(noise), "--rounds", "300"], check=True)
         rounds = world.World(folder)
         for policy, goblin in rounds.goblin.items():
-            outcome = world.play(gob_lin.Policy(policy, rounds), rounds)
-            same = world.agreement(outcome["choices"], goblin["choices"])
+            outcome = world.play(gob_lin.Policy(policy, rounds), rounds, goblin["choices"])
+            same = outcome["agreement"]
             print(f"{policy}, {rounds.users} users, d = {dimension}: {100 * same:.1f} % of choices the same")
             failures += same < 1.0 or abs(outcome["reward"] - goblin["reward"]) > 1e-9
 sys.exit(1 if failures else 0)
