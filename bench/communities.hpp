@@ -15,11 +15,15 @@ struct CommunityWorldOptions {
   std::size_t arms = 25;
 };
 
-/// A graph of communities of a hundred (average degree 14), and users whose vectors are those of their community plus a
-/// third of their own: what clicks look like, and made in no time for a million of them.
+/// A graph of communities of a hundred (average degree 14, or a quarter of few users), and users whose vectors are
+/// those of their community plus a third of their own: what clicks look like, and made in no time for a million of
+/// them.
 inline world::Linear community_world(const CommunityWorldOptions& options) {
-  auto [graph, community_of] = generate::communities(
-      {.nodes = options.users, .communities = std::max<std::size_t>(1, options.users / 100), .seed = 1});
+  auto [graph, community_of] =
+      generate::communities({.nodes = options.users,
+                             .communities = std::max<std::size_t>(1, options.users / 100),
+                             .average_degree = std::min(14.0, 0.25 * static_cast<double>(options.users)),
+                             .seed = 1});
   std::vector<double> vectors(options.users * options.dimension);
   for (std::size_t user = 0; user < options.users; ++user) {
     Random shared(2, 0, community_of[user]);

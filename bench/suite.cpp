@@ -160,7 +160,7 @@ struct Size {
 std::vector<Size> sizes_of(EngineKind kind) {
   switch (kind) {
     case EngineKind::dense:
-      return {{25, 2048}, {50, 2048}, {100, 2048}, {200, 1024}, {400, 512}};
+      return {{50, 2048}, {100, 2048}, {200, 1024}, {400, 512}, {800, 256}};
     case EngineKind::sparse:
       return {{100, 2048}, {300, 2048}, {1'000, 1024}, {3'000, 512}, {10'000, 256}, {30'000, 128}};
     default:
