@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,7 +35,8 @@ struct PanelPlan {
   const char* title;
   const char* x_label;
   const char* y_label;
-  bool logarithmic = true;
+  std::string_view symbol;  ///< exponents are fitted to powers of it; none where it is empty
+  bool logarithmic = true;  ///< both axes
 };
 
 struct FigurePlan {
@@ -50,27 +52,26 @@ const std::vector<FigurePlan>& plans() {
        "A round against the number of users",
        "gob.lin with each engine on graphs with communities (average degree 14), d = 25, 25 candidates: select and "
        "update, and the memory of the bandit after the rounds. Labels carry the exponents fitted over all points.",
-       {{"round_time", "users", milliseconds, "one round", "users n", "milliseconds"},
-        {"round_time", "users", megabytes, "memory", "users n", "megabytes"}}},
+       {{"round_time", "users", milliseconds, "one round", "users n", "milliseconds", "n"},
+        {"round_time", "users", megabytes, "memory", "users n", "megabytes", "n"}}},
       {"select-latency",
        "Selecting",
        "One decision for a user of 100, after 500 rewards: against the candidates at d = 25, and against d for 25 "
        "candidates.",
-       {{"select_candidates", "candidates", microseconds, "d = 25", "candidates", "microseconds"},
-        {"select_dimension", "dimension", microseconds, "25 candidates", "dimension d", "microseconds"}}},
+       {{"select_candidates", "candidates", microseconds, "d = 25", "candidates", "microseconds", "k"},
+        {"select_dimension", "dimension", microseconds, "25 candidates", "dimension d", "microseconds", "d"}}},
       {"clusters",
        "Clusters",
        "A round of the policies with clusters on a graph of 2,000 users (d = 25, 25 candidates, clusters by METIS), "
-       "and "
-       "their memory. One cluster: block is gob.lin, macro is linucb-sin.",
-       {{"cluster_round", "clusters", milliseconds, "one round", "clusters", "milliseconds"},
-        {"cluster_round", "clusters", megabytes, "memory", "clusters", "megabytes"}}},
+       "and their memory. One cluster: block is gob.lin, macro is linucb-sin.",
+       {{"cluster_round", "clusters", milliseconds, "one round", "clusters", "milliseconds", ""},
+        {"cluster_round", "clusters", megabytes, "memory", "clusters", "megabytes", ""}}},
       {"threads",
        "Threads",
        "Decisions of one bandit by several threads at once, and simulations of a sweep (4Cliques, 2,000 rounds each) "
        "over threads. Time on the wall.",
-       {{"select_threads", "threads", per_second, "concurrent selects", "threads", "a second", false},
-        {"sweep_threads", "threads", per_second, "simulations of a sweep", "threads", "a second", false}}}};
+       {{"select_threads", "threads", per_second, "concurrent selects", "threads", "a second", "", false},
+        {"sweep_threads", "threads", per_second, "simulations of a sweep", "threads", "a second", "", false}}}};
   return all;
 }
 
@@ -102,7 +103,8 @@ report::Panel panel_of(const PanelPlan& plan, std::span<const Measurement> measu
                               .low = {},
                               .high = {},
                               .dashed = false,
-                              .marks = true});
+                              .marks = true,
+                              .label_at_end = true});
       line = panel.series.end() - 1;
     }
     line->x.push_back(*x);
@@ -176,13 +178,13 @@ std::vector<report::Figure> figures_of(std::span<const Measurement> measurements
       std::erase_if(panel.series, [](const report::Series& series) { return series.x.size() < 2; });
       if (panel.series.empty()) continue;
       for (report::Series& series : panel.series) {
-        const auto exponent = panel_plan.logarithmic ? fitted_exponent(series.x, series.y) : std::nullopt;
+        const auto exponent = !panel_plan.symbol.empty() ? fitted_exponent(series.x, series.y) : std::nullopt;
         if (!exponent) continue;
         if (fits != nullptr) {
           fits->push_back(
               {.figure = plan.name, .panel = panel_plan.title, .line = series.label, .exponent = *exponent});
         }
-        series.label += fmt::format(", x^{{{:.2f}}}", *exponent);
+        series.label += fmt::format(" {}^{{{:.2f}}}", panel_plan.symbol, *exponent);
       }
       figure.panels.push_back(std::move(panel));
     }

@@ -10,7 +10,7 @@
 
 namespace goblin::bench {
 
-/// A line's exponent, where its panel has both axes logarithmic.
+/// A line's exponent, where its panel is about growth.
 struct Fit {
   std::string figure;
   std::string panel;
@@ -18,8 +18,8 @@ struct Fit {
   double exponent = 0.0;
 };
 
-/// The figures that the measurements give: those of which nothing was measured are left out. Lines of three points and
-/// more carry their exponents in the label where both axes are logarithmic; `fits` has the same numbers.
+/// The figures that the measurements give: those of which nothing was measured are left out. Where a panel is
+/// about growth, lines of three points and more carry their exponents in the label; `fits` has the same numbers.
 [[nodiscard]] std::vector<report::Figure> figures_of(std::span<const Measurement> measurements,
                                                      std::vector<Fit>* fits = nullptr);
 

@@ -123,8 +123,11 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   for (std::size_t k = 0; k < panel.series.size(); ++k) {
     const Series& series = panel.series[k];
     const std::string block = fmt::format("${}_{}", name, k);
-    text += fmt::format("set label {} at graph 1.015,{:.4f} left textcolor rgb '{}'\n", in_quotes(series.label),
-                        heights[k], series.colour);
+    const std::string place =
+        series.label_at_end && series.x.back() < across.high
+            ? fmt::format("first {:.8g},{:.8g} left offset 0.6,0.4", series.x.back(), series.y.back())
+            : fmt::format("graph 1.015,{:.4f} left", heights[k]);
+    text += fmt::format("set label {} at {} textcolor rgb '{}'\n", in_quotes(series.label), place, series.colour);
     if (!series.low.empty()) {
       bands += fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle solid 0.18 noborder, ", block,
                            series.colour);

@@ -70,7 +70,7 @@ TEST(BenchResults, a_figure_has_a_line_for_each_variant_and_its_exponent) {
   ASSERT_THAT(figures[0].panels, SizeIs(2));
   const auto& series = figures[0].panels[0].series;
   ASSERT_THAT(series, SizeIs(2));
-  EXPECT_EQ(series[0].label, "dense, x^{2.00}");
+  EXPECT_EQ(series[0].label, "dense n^{2.00}");
   EXPECT_EQ(series[1].label, "sparse") << "two points have no exponent";
   EXPECT_THAT(series[0].y, ::testing::ElementsAre(1.0, 100.0, 1e4)) << "milliseconds";
 }
