@@ -101,7 +101,7 @@ void select_dimension(benchmark::State& state, EngineKind kind) {
 
 /// One iteration: every thread makes as many decisions as there are rounds, some times over.
 void select_threads(benchmark::State& state, EngineKind kind) {
-  constexpr std::size_t passes = 100;
+  constexpr std::size_t passes = 40;
   const auto count = static_cast<std::size_t>(state.range(0));
   const Trained setting = trained({.users = 1000}, kind);
   const auto decide = [&setting](std::size_t first) {
