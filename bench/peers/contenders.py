@@ -41,7 +41,9 @@ class MabWiser:
 
 
 class ContextualBandits:
-    """LinUCB with one choice, which stands for the model, by Sherman and Morrison's formula in double precision."""
+    """LinUCB by Sherman and Morrison's formula, in double precision. The first of two choices, fewer it does not take,
+    stands for the model; the second is never rewarded, but scored all the same.
+    """
 
     follows = True
 
@@ -51,7 +53,7 @@ class ContextualBandits:
         count = world.users if policy == "linucb-ind" else 1
         self.alpha = world.alpha
         self.bandits = [
-            LinUCB(nchoices=1, alpha=world.alpha, lambda_=1.0, fit_intercept=False, use_float=False, method="sm",
+            LinUCB(nchoices=2, alpha=world.alpha, lambda_=1.0, fit_intercept=False, use_float=False, method="sm",
                    ucb_from_empty=True, beta_prior=None, smoothing=None, random_state=1, njobs=1)
             for _ in range(count)
         ]
@@ -64,7 +66,8 @@ class ContextualBandits:
 
     def scores(self, user, contexts, t):
         bandit = self.bandit_of(user)
-        bandit.reset_alpha(self.alpha * math.sqrt(math.log(t + 1)))
+        # What reset_alpha is for, which fails in this version: its setter names a variable that is not there.
+        bandit._oracles.algos[0]._alpha = self.alpha * math.sqrt(math.log(t + 1))
         return bandit.decision_function(contexts)[:, 0]
 
     def update(self, user, context, reward):
@@ -154,7 +157,7 @@ ABILITIES = {
         "exact": "yes (rank-one updates); single precision unless told otherwise",
         "users": "no; here one object for each user",
         "graph": "no",
-        "arms": "no: a model for each arm of a fixed list, one context for all; here one arm stands for the model",
+        "arms": "no: a model for each arm of a fixed list, one context for all; here one arm of two stands for the model",
         "memory": "d^2 for each model",
     },
 }
