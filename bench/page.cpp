@@ -57,7 +57,9 @@ const std::vector<FigurePlan>& plans() {
       {"select-latency",
        "Selecting",
        "One decision for a user of 100, after 500 rewards: against the candidates at d = 25, and against d for 25 "
-       "candidates.",
+       "candidates. local keeps no variances, it solves for them in every decision, here over all 100 users; it is "
+       "made "
+       "for graphs too large for the others.",
        {{"select_candidates", "candidates", microseconds, "d = 25", "candidates", "microseconds", "k"},
         {"select_dimension", "dimension", microseconds, "25 candidates", "dimension d", "microseconds", "d"}}},
       {"clusters",
