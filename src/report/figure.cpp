@@ -109,6 +109,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   }
   if (panel.log_x) {
     text += "set logscale x\nset xtics autofreq\n";
+    if (across.high > 1e4 * across.low) text += "set format x '10^{%L}'\n";  // longer numbers would touch
   } else {
     text += fmt::format("set xtics {:g}\n", tic_step(across.high - std::min(0.0, across.low)));
   }
@@ -125,7 +126,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
     const std::string block = fmt::format("${}_{}", name, k);
     const std::string place =
         series.label_at_end && series.x.back() < across.high
-            ? fmt::format("first {:.8g},{:.8g} left offset 0.6,0.4", series.x.back(), series.y.back())
+            ? fmt::format("first {:.8g},{:.8g} right offset -0.8,0.3", series.x.back(), series.y.back())
             : fmt::format("graph 1.015,{:.4f} left", heights[k]);
     text += fmt::format("set label {} at {} textcolor rgb '{}'\n", in_quotes(series.label), place, series.colour);
     if (!series.low.empty()) {

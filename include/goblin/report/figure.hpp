@@ -20,7 +20,7 @@ struct Series {
   std::vector<double> high;
   bool dashed = false;
   bool marks = false;         ///< a dot at every point
-  bool label_at_end = false;  ///< the label stands where the line ends, for one that ends before the others
+  bool label_at_end = false;  ///< the label stands above the end of a line that ends before the others
 };
 
 struct Panel {
