@@ -36,7 +36,7 @@ struct PanelPlan {
   const char* x_label;
   const char* y_label;
   std::string_view symbol;  ///< exponents are fitted to powers of it; none where it is empty
-  bool logarithmic = true;  ///< both axes
+  bool logarithmic = true;  ///< both axes; if not, values are relative to the first of their line
 };
 
 struct FigurePlan {
@@ -71,9 +71,9 @@ const std::vector<FigurePlan>& plans() {
       {"threads",
        "Threads",
        "Decisions of one bandit by several threads at once, and simulations of a sweep (4Cliques, 2,000 rounds each) "
-       "over threads. Time on the wall.",
-       {{"select_threads", "threads", per_second, "concurrent selects", "threads", "a second", "", false},
-        {"sweep_threads", "threads", per_second, "simulations of a sweep", "threads", "a second", "", false}}}};
+       "over threads: how many times as many a second as one thread does. Time on the wall.",
+       {{"select_threads", "threads", per_second, "concurrent selects", "threads", "times one thread", "", false},
+        {"sweep_threads", "threads", per_second, "simulations of a sweep", "threads", "times one thread", "", false}}}};
   return all;
 }
 
@@ -111,6 +111,11 @@ report::Panel panel_of(const PanelPlan& plan, std::span<const Measurement> measu
     }
     line->x.push_back(*x);
     line->y.push_back(*y);
+  }
+  if (plan.logarithmic) return panel;
+  for (report::Series& series : panel.series) {
+    const double first = series.y.front();
+    for (double& value : series.y) value /= first;
   }
   return panel;
 }

@@ -6,6 +6,7 @@ goblin's LinUCB is alpha sqrt(x^T C x ln(t + 1)). MABWiser and contextualbandits
 decision their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work and can be compared choice for choice.
 """
 
+import importlib
 import math
 
 import numpy
@@ -92,10 +93,7 @@ class VowpalWabbit:
         if self.alone:
             options += " -q ua --ignore_linear u --ignore_linear a"
         self.workspace = vowpalwabbit.Workspace(options)
-        self.texts = [
-            ["|a " + " ".join(f"{k}:{value:.9g}" for k, value in enumerate(context)) for context in contexts]
-            for contexts in world.contexts
-        ]
+        self.texts = world.texts
         self.users = [f"shared |u {user}" for user in range(world.users)]
 
     def examples(self, user, t):
@@ -112,6 +110,17 @@ class VowpalWabbit:
         at = len(examples) - len(self.texts[self.round - 1]) + self.arm
         examples[at] = f"0:{-reward:.9g}:1 {examples[at]}"
         self.workspace.learn(examples)
+
+
+def prepare(name, world):
+    """What is there before a contender is: its package, and for Vowpal Wabbit the contexts as text."""
+    importlib.import_module({"numpy": "gob_lin", "mabwiser": "mabwiser.mab",
+                             "contextualbandits": "contextualbandits.online"}.get(name, name))
+    if name == "vowpalwabbit":
+        world.texts = [
+            ["|a " + " ".join(f"{k}:{value:.9g}" for k, value in enumerate(context)) for context in contexts]
+            for contexts in world.contexts
+        ]
 
 
 def make(name, policy, world):

@@ -2,7 +2,7 @@
 
 goblin_peers writes the rounds (4Cliques) and what goblin chose; every peer then plays them in a process of its own, on
 one thread. Times are processor time of that thread for select and update of one round, memory is what the process grew by
-at its peak while it played (goblin's: by its own count). A peer that does the same work learns from goblin's choices and
+while it played (goblin's: by its own count). A peer that does the same work learns from goblin's choices and
 must agree with them; one that does other work goes its own way, and is not compared. Fails if NumPy's choices are others.
 """
 
@@ -25,8 +25,9 @@ CONTENDERS = [
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
-def peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+def resident_megabytes():
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def play_one(name, policy, folder):
@@ -35,10 +36,11 @@ def play_one(name, policy, folder):
     import world
 
     rounds = world.World(folder)
-    contenders.make(name, policy, rounds)  # what importing it takes is not its memory
-    before = peak_megabytes()
-    outcome = world.play(contenders.make(name, policy, rounds), rounds, rounds.goblin[policy]["choices"])
-    outcome["megabytes"] = peak_megabytes() - before
+    contenders.prepare(name, rounds)
+    before = resident_megabytes()
+    contender = contenders.make(name, policy, rounds)
+    outcome = world.play(contender, rounds, rounds.goblin[policy]["choices"])
+    outcome["megabytes"] = resident_megabytes() - before
     print(json.dumps(outcome))
 
 
@@ -109,8 +111,8 @@ def measure(arguments):
         "commit": arguments.commit,
         "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": arguments.load},
-        "method": "processor time of one thread for select and update of a round; memory: growth of the process at its "
-                  "peak, goblin's by its own count; goblin is called from C++, the others from Python",
+        "method": "processor time of one thread for select and update of a round; memory: what the process grew "
+                  "by, goblin's by its own count; goblin is called from C++, the others from Python",
         "world": {"name": "4cliques", "users": rounds.users, "edges": rounds.edge_count, "dimension": rounds.dimension,
                   "arms": rounds.arms, "rounds": rounds.rounds, "alpha": rounds.alpha},
         "versions": {**versions, "python": platform.python_version()},

@@ -36,7 +36,9 @@ Range range_of(const Panel& panel) {
       }
     }
   }
-  if (panel.log_y) return {range.low / 1.3, range.high * 1.3};
+  const bool labels_inside =
+      std::any_of(panel.series.begin(), panel.series.end(), [](const Series& series) { return series.label_at_end; });
+  if (panel.log_y) return {range.low / 1.3, range.high * (labels_inside ? 3.0 : 1.3)};
   if (range.low > 0.0) range.low = 0.0;
   const double air = range.high > range.low ? 0.06 * (range.high - range.low) : 1.0;
   return {range.low < 0.0 ? range.low - air : range.low, range.high + air};
@@ -126,7 +128,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
     const std::string block = fmt::format("${}_{}", name, k);
     const std::string place =
         series.label_at_end && series.x.back() < across.high
-            ? fmt::format("first {:.8g},{:.8g} right offset -0.8,0.3", series.x.back(), series.y.back())
+            ? fmt::format("first {:.8g},{:.8g} center offset 0,0.6", series.x.back(), series.y.back())
             : fmt::format("graph 1.015,{:.4f} left", heights[k]);
     text += fmt::format("set label {} at {} textcolor rgb '{}'\n", in_quotes(series.label), place, series.colour);
     if (!series.low.empty()) {

@@ -59,7 +59,7 @@ TEST(Figure, a_label_can_stand_where_its_line_ends) {
   figure.panels[0].series[1].label_at_end = true;
   EXPECT_THAT(gnuplot_script(std::span(&figure, 1)), HasSubstr("set label 'other' at graph 1.015,"));
   figure.panels[0].series[1].x = {1.0, 1.5};
-  EXPECT_THAT(gnuplot_script(std::span(&figure, 1)), AllOf(HasSubstr("set label 'other' at first 1.5,4.01 right"),
+  EXPECT_THAT(gnuplot_script(std::span(&figure, 1)), AllOf(HasSubstr("set label 'other' at first 1.5,4.01 center"),
                                                            HasSubstr("set label 'gob.lin' at graph ")));
 }
 
