@@ -146,6 +146,15 @@ void write_checked_file(const std::filesystem::path& path, const FileKind& kind,
   file.keep();
 }
 
+std::string checked_bytes(const FileKind& kind, const std::function<void(BinaryWriter&)>& write_content) {
+  std::string bytes(header_size, '\0');
+  BinaryWriter out([&bytes](const char* from, std::size_t size) { bytes.append(from, size); });
+  write_content(out);
+  const auto content = std::span<const char>(bytes).subspan(header_size);
+  bytes.replace(0, header_size, header(kind, content.size(), crc32_of(0, content)));
+  return bytes;
+}
+
 std::span<const char> checked_content(std::span<const char> bytes, const std::string& name, const FileKind& kind) {
   const BinaryReader in(bytes, name);
   const std::size_t compared = std::min(bytes.size(), kind.magic.size());

@@ -30,6 +30,9 @@ struct FileKind {
 void write_checked_file(const std::filesystem::path& path, const FileKind& kind,
                         const std::function<void(BinaryWriter&)>& write_content);
 
+/// The bytes of such a file, without the file.
+[[nodiscard]] std::string checked_bytes(const FileKind& kind, const std::function<void(BinaryWriter&)>& write_content);
+
 /// The content of such a file; the name is for messages. Throws DataError if it is of another kind, truncated, altered
 /// or of a newer version, and says which.
 [[nodiscard]] std::span<const char> checked_content(std::span<const char> bytes, const std::string& name,

@@ -54,6 +54,7 @@ std::string command_of(const Request& request) {
   if (request.quick) command += " --quick";
   if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
   if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
+  if (request.data.contexts.unit_rows) command += " --unit-rows";
   return command;
 }
 
@@ -228,6 +229,8 @@ void add_reproduce(CLI::App& app) {
       ->check(whole_number())
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", request->json, "Print the verdicts as JSON");
+  command->add_flag("--unit-rows", request->data.contexts.unit_rows,
+                    "Items' vectors of unit length before the projection: another reading of the paper");
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);
   command->callback([request] { run(*request); });

@@ -1,9 +1,9 @@
 """The peers, each made to play the rounds of the bench as well as it can.
 
-A contender has scores(user, contexts, t), of which the highest is its choice, and update(user, context, reward); t = 1, 2,
-... is the round. One that does the same work as goblin `follows` it (world.play says how). The width of
-goblin's LinUCB is alpha sqrt(x^T C x ln(t + 1)). MABWiser and contextualbandits have alpha sqrt(x^T C x): before every
-decision their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work and can be compared choice for choice.
+A contender has scores(user, contexts, t), of which the highest is its choice, and update(user, context, reward);
+t = 1, 2, ... is the round. One that does the same work as goblin `follows` it (world.play says how). The width of goblin's
+LinUCB is alpha sqrt(x^T C x ln(t + 1)). MABWiser and contextualbandits have alpha sqrt(x^T C x): before every decision
+their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work and can be compared choice for choice.
 """
 
 import importlib
@@ -54,8 +54,19 @@ class ContextualBandits:
         count = world.users if policy == "linucb-ind" else 1
         self.alpha = world.alpha
         self.bandits = [
-            LinUCB(nchoices=2, alpha=world.alpha, lambda_=1.0, fit_intercept=False, use_float=False, method="sm",
-                   ucb_from_empty=True, beta_prior=None, smoothing=None, random_state=1, njobs=1)
+            LinUCB(
+                nchoices=2,
+                alpha=world.alpha,
+                lambda_=1.0,
+                fit_intercept=False,
+                use_float=False,
+                method="sm",
+                ucb_from_empty=True,
+                beta_prior=None,
+                smoothing=None,
+                random_state=1,
+                njobs=1,
+            )
             for _ in range(count)
         ]
         for bandit in self.bandits:
@@ -78,8 +89,8 @@ class ContextualBandits:
 class VowpalWabbit:
     """cb_explore_adf with RegCB's optimistic rule, its nearest kin of LinUCB: gradient steps on a hashed linear model.
 
-    For a model of each user, the user is crossed with every feature. The text of the contexts, Vowpal Wabbit's input, is
-    written before the clock starts; reading it is part of the round. It does other work, so it goes its own way.
+    For a model of each user, the user is crossed with every feature. The text of the contexts, its input, is written
+    before the clock starts; reading it is part of the round. It does other work, so it goes its own way.
     """
 
     follows = False
@@ -114,8 +125,11 @@ class VowpalWabbit:
 
 def prepare(name, world):
     """What is there before a contender is: its package, and for Vowpal Wabbit the contexts as text."""
-    importlib.import_module({"numpy": "gob_lin", "mabwiser": "mabwiser.mab",
-                             "contextualbandits": "contextualbandits.online"}.get(name, name))
+    importlib.import_module(
+        {"numpy": "gob_lin", "mabwiser": "mabwiser.mab", "contextualbandits": "contextualbandits.online"}.get(
+            name, name
+        )
+    )
     if name == "vowpalwabbit":
         world.texts = [
             ["|a " + " ".join(f"{k}:{value:.9g}" for k, value in enumerate(context)) for context in contexts]
@@ -129,7 +143,8 @@ def make(name, policy, world):
 
         return gob_lin.Policy(policy, world)
     return {"vowpalwabbit": VowpalWabbit, "mabwiser": MabWiser, "contextualbandits": ContextualBandits}[name](
-        policy, world)
+        policy, world
+    )
 
 
 # What each can and cannot do, as far as this bench has to do with it.
@@ -166,7 +181,7 @@ ABILITIES = {
         "exact": "yes (rank-one updates); single precision unless told otherwise",
         "users": "no; here one object for each user",
         "graph": "no",
-        "arms": "no: a model for each arm of a fixed list, one context for all; here one arm of two stands for the model",
+        "arms": "no: a model for each arm of a fixed list, one context for all; one arm of two stands for the model",
         "memory": "d^2 for each model",
     },
 }

@@ -1,9 +1,9 @@
 """The same rounds through goblin and its peers, side by side: ./dev bench peers.
 
 goblin_peers writes the rounds (4Cliques) and what goblin chose; every peer then plays them in a process of its own, on
-one thread. Times are processor time of that thread for select and update of one round, memory is what the process grew by
-while it played (goblin's: by its own count). A peer that does the same work learns from goblin's choices and
-must agree with them; one that does other work goes its own way, and is not compared. Fails if NumPy's choices are others.
+one thread. Times are processor time of that thread for select and update of one round, memory is what the process grew
+by while it played (goblin's: by its own count). A peer that does the same work learns from goblin's choices and must
+agree with them; one that does other work goes its own way, and is not compared. Fails if NumPy's choices are others.
 """
 
 import argparse
@@ -33,6 +33,7 @@ def resident_megabytes():
 def play_one(name, policy, folder):
     """In a process of its own: plays, and prints what came out as JSON."""
     import contenders
+
     import world
 
     rounds = world.World(folder)
@@ -66,8 +67,10 @@ def table(results):
             lines.append(f"{row['policy']:<12} {row['system']:<18} failed: {row['error']}")
             continue
         against = f"engine {row['engine']}" if row["system"] == "goblin" else verdict(row)
-        lines.append(f"{row['policy']:<12} {row['system']:<18} {1e3 * row['seconds']:>8.4f} ms {row['megabytes']:>7.1f} MB "
-                     f"{row['reward']:>9.1f}  {against}")
+        lines.append(
+            f"{row['policy']:<12} {row['system']:<18} {1e3 * row['seconds']:>8.4f} ms {row['megabytes']:>7.1f} MB "
+            f"{row['reward']:>9.1f}  {against}"
+        )
     lines.append("")
     for system, abilities in results["abilities"].items():
         version = results["versions"].get(system, "")
@@ -78,6 +81,7 @@ def table(results):
 
 def measure(arguments):
     import contenders
+
     import world
 
     folder = pathlib.Path(arguments.out)
@@ -87,12 +91,21 @@ def measure(arguments):
     rows = []
     for policy, systems in CONTENDERS:
         goblin = rounds.goblin[policy]
-        rows.append({"policy": policy, "system": "goblin",
-                     **{name: goblin[name] for name in ("engine", "seconds", "reward", "megabytes")}})
+        rows.append(
+            {
+                "policy": policy,
+                "system": "goblin",
+                **{name: goblin[name] for name in ("engine", "seconds", "reward", "megabytes")},
+            }
+        )
         for system in systems:
             print(f"peers: {policy} through {system}", file=sys.stderr)
-            done = subprocess.run([sys.executable, __file__, "--play", system, policy, str(data)],
-                                  env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, __file__, "--play", system, policy, str(data)],
+                env={**os.environ, **ONE_THREAD},
+                capture_output=True,
+                text=True,
+            )
             row = {"policy": policy, "system": system}
             if done.returncode != 0:
                 row["error"] = done.stderr.strip().split("\n")[-1]
@@ -109,20 +122,29 @@ def measure(arguments):
             versions[system] = "not installed"
     results = {
         "commit": arguments.commit,
-        "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
+        "time": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M"),
         "machine": {"processor": processor(), "cores": os.cpu_count(), "load_before": arguments.load},
         "method": "processor time of one thread for select and update of a round; memory: what the process grew "
-                  "by, goblin's by its own count; goblin is called from C++, the others from Python",
-        "world": {"name": "4cliques", "users": rounds.users, "edges": rounds.edge_count, "dimension": rounds.dimension,
-                  "arms": rounds.arms, "rounds": rounds.rounds, "alpha": rounds.alpha},
+        "by, goblin's by its own count; goblin is called from C++, the others from Python",
+        "world": {
+            "name": "4cliques",
+            "users": rounds.users,
+            "edges": rounds.edge_count,
+            "dimension": rounds.dimension,
+            "arms": rounds.arms,
+            "rounds": rounds.rounds,
+            "alpha": rounds.alpha,
+        },
         "versions": {**versions, "python": platform.python_version()},
         "abilities": contenders.ABILITIES,
         "rows": rows,
     }
     (folder / "peers.json").write_text(json.dumps(results, indent=1) + "\n")
-    print(f"4Cliques: {rounds.users} users, {rounds.edge_count} edges, d = {rounds.dimension}, {rounds.arms} candidates, "
-          f"{rounds.rounds} rounds, alpha {rounds.alpha}\n{processor()}, {os.cpu_count()} cores, commit "
-          f"{arguments.commit}\n\n{table(results)}\n\nwritten: {folder / 'peers.json'}")
+    print(
+        f"4Cliques: {rounds.users} users, {rounds.edge_count} edges, d = {rounds.dimension}, {rounds.arms} candidates, "
+        f"{rounds.rounds} rounds, alpha {rounds.alpha}\n{processor()}, {os.cpu_count()} cores, commit "
+        f"{arguments.commit}\n\n{table(results)}\n\nwritten: {folder / 'peers.json'}"
+    )
     exact = [row for row in rows if row["system"] == "numpy"]
     return 0 if all(row.get("agreement") == 1.0 for row in exact) else 1
 

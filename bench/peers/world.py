@@ -43,5 +43,9 @@ def play(contender, world, goblin):
         contender.update(user, contexts[arm], payoff)
         reward += payoff
     seconds = (time.thread_time() - begin) / world.rounds
-    return {"seconds": seconds, "reward": float(reward), "agreement": float(agreed) / world.rounds,
-            "same_work": contender.follows}
+    return {
+        "seconds": seconds,
+        "reward": float(reward),
+        "agreement": float(agreed) / world.rounds,
+        "same_work": contender.follows,
+    }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace goblin {
 namespace {
 
@@ -18,8 +20,12 @@ constexpr FileKind model_file = {
 
 }  // namespace
 
-void ModelFile::write(const Bandit& bandit, const std::filesystem::path& path) {
-  write_checked_file(path, model_file, [&bandit](BinaryWriter& out) { write_content(bandit, out); });
+void ModelFile::write(const Bandit& bandit, const std::filesystem::path& path, const Names& names) {
+  write_checked_file(path, model_file, [&](BinaryWriter& out) { write_content(bandit, names, out); });
+}
+
+std::string ModelFile::bytes(const Bandit& bandit) {
+  return checked_bytes(model_file, [&bandit](BinaryWriter& out) { write_content(bandit, {}, out); });
 }
 
 Bandit ModelFile::read(const std::filesystem::path& path) {
@@ -34,7 +40,7 @@ Bandit ModelFile::parse(std::span<const char> bytes, const std::string& name) {
   return bandit;
 }
 
-void ModelFile::write_content(const Bandit& bandit, BinaryWriter& out) {
+void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWriter& out) {
   const Bandit::State& state = *bandit.state_;
   const BanditOptions& options = state.options;
   out.text(name_of(state.policy));
@@ -53,7 +59,8 @@ void ModelFile::write_content(const Bandit& bandit, BinaryWriter& out) {
   out.number(options.engine.local.tolerance);
   out.size(options.engine.local.most_nodes);
   out.size(options.engine.local.most_edges);
-  save_graph(out, state.users.snapshot());
+  const Graph users = state.users.snapshot();
+  save_graph(out, names.empty() ? users : Graph(names, users.edges()));
   out.array(state.clusters);
   state.evidence.save(out);
   out.size(state.rewards);
@@ -133,8 +140,18 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
   }
 }
 
-void Bandit::save(const std::filesystem::path& path) const { ModelFile::write(*this, path); }
+void Bandit::save(const std::filesystem::path& path, const Names& names) const {
+  if (!names.empty() && names.size() != user_count()) {
+    throw std::invalid_argument(
+        fmt::format("names: {} (must be none, or one for each of the {} users)", names.size(), user_count()));
+  }
+  ModelFile::write(*this, path, names);
+}
 
 Bandit Bandit::load(const std::filesystem::path& path) { return ModelFile::read(path); }
+
+std::string Bandit::to_bytes() const { return ModelFile::bytes(*this); }
+
+Bandit Bandit::from_bytes(std::span<const char> bytes) { return ModelFile::parse(bytes, "bytes of a bandit"); }
 
 }  // namespace goblin

@@ -17,13 +17,14 @@ class BinaryWriter;
 ///     before (4) | content
 class ModelFile {
  public:
-  static void write(const Bandit& bandit, const std::filesystem::path& path);
+  static void write(const Bandit& bandit, const std::filesystem::path& path, const Names& names);
+  [[nodiscard]] static std::string bytes(const Bandit& bandit);
   [[nodiscard]] static Bandit read(const std::filesystem::path& path);
   /// The name is for messages.
   [[nodiscard]] static Bandit parse(std::span<const char> bytes, const std::string& name);
 
  private:
-  static void write_content(const Bandit& bandit, BinaryWriter& out);
+  static void write_content(const Bandit& bandit, const Names& names, BinaryWriter& out);
   static Bandit parse_content(BinaryReader& in);
 };
 

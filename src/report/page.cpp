@@ -20,11 +20,14 @@ using experiment::paper::GridResult;
 
 std::string escaped(std::string_view text) { return html_escaped(text); }
 
-/// A number with as many decimals as it takes to see three digits.
+/// A number with as many decimals as it takes to see three digits; thousands apart from 10,000 on.
 std::string number(double value) {
   const double size = std::abs(value);
   const int decimals = size >= 100.0 ? 0 : size >= 10.0 ? 1 : size >= 1.0 ? 2 : 3;
-  return fmt::format("{:.{}f}", value, decimals);
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (size < 9999.5) return text;
+  for (std::size_t at = text.size(); at > (value < 0.0 ? 4U : 3U);) text.insert(at -= 3, ",");
+  return text;
 }
 
 std::string with_error(const Estimate& estimate) {

@@ -162,9 +162,18 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   EXPECT_THAT(read("report/index.html"),
               AllOf(HasSubstr("gob.lin.macro (users per cluster)"), HasSubstr("gob.lin.block (number of clusters)"),
                     HasSubstr("id=\"clusters-lastfm-2-"), HasSubstr("linear over Last.fm's graph")));
+  const std::string cells = "find report/cells -name 'lastfm-*' | wc -l";
+  EXPECT_EQ(shell(cells).output, "1\n");
   std::set<std::string> groupings;
   for (const Row& row : rows_of(read("report/csv/results.csv"))) groupings.insert(row.at("grouping"));
   EXPECT_THAT(groupings, ::testing::IsSupersetOf({"10 clusters", "50 clusters", "200 clusters"}));  // the trade-off
+
+  // Other contexts are other cells.
+  const auto unit_rows =
+      goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --unit-rows --json");
+  ASSERT_EQ(unit_rows.code, 0) << unit_rows.output;
+  EXPECT_THAT(unit_rows.output, HasSubstr("--unit-rows"));
+  EXPECT_EQ(shell(cells).output, "2\n");
 }
 
 TEST_F(ReproduceCommand, says_what_is_missing) {

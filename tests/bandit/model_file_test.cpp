@@ -172,5 +172,32 @@ TEST(ModelFile, keeps_names) {
   EXPECT_EQ(loaded.summary().components.size(), 2);
 }
 
+TEST(ModelFile, as_bytes_is_the_content_of_the_file) {
+  const TemporaryFolder folder;
+  const auto bandit = trained(Policy::gob_lin_macro, EngineKind::sparse);
+  bandit.save(folder / "model");
+  const std::string bytes = bandit.to_bytes();
+  EXPECT_EQ(bytes, content_of(folder / "model"));
+  EXPECT_EQ(Bandit::from_bytes(bytes).to_bytes(), bytes);
+  EXPECT_THROW((void)Bandit::from_bytes(std::span(bytes).first(100)), DataError);
+}
+
+TEST(ModelFile, takes_other_names) {
+  const TemporaryFolder folder;
+  auto bandit = Bandit::gob_lin(Graph(2, std::vector<Edge>{{0, 1, 0.5}}), {.dimension = 2});
+  bandit.add_user();
+  bandit.add_edge(1, 2);
+  Names names;
+  names.insert("ann");
+  names.insert("bob");
+  EXPECT_THROW(bandit.save(folder / "model", names), std::invalid_argument);
+  names.insert("cat");
+  bandit.save(folder / "model", names);
+  const auto loaded = Bandit::load(folder / "model");
+  EXPECT_EQ(loaded.user("cat"), 2);
+  EXPECT_EQ(loaded.graph().weight(0, 1), 0.5);
+  EXPECT_FALSE(bandit.has_user("ann"));  // only the file has them
+}
+
 }  // namespace
 }  // namespace goblin

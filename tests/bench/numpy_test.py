@@ -18,13 +18,32 @@ sys.path.insert(0, peers)
 sys.dont_write_bytecode = True
 
 import gob_lin  # noqa: E402
+
 import world  # noqa: E402
 
 failures = 0
 with tempfile.TemporaryDirectory() as folder:
     for size, dimension, noise in ((4, 3, 6), (1, 1, 0), (5, 8, 20)):
-        subprocess.run([goblin_peers, "--out", folder, "--cliques", "3", "--size", str(size), "--dimension",
-                        str(dimension), "--arms", "5", "--graph-noise", str(noise), "--rounds", "300"], check=True)
+        subprocess.run(
+            [
+                goblin_peers,
+                "--out",
+                folder,
+                "--cliques",
+                "3",
+                "--size",
+                str(size),
+                "--dimension",
+                str(dimension),
+                "--arms",
+                "5",
+                "--graph-noise",
+                str(noise),
+                "--rounds",
+                "300",
+            ],
+            check=True,
+        )
         rounds = world.World(folder)
         for policy, goblin in rounds.goblin.items():
             outcome = world.play(gob_lin.Policy(policy, rounds), rounds, goblin["choices"])

@@ -226,11 +226,14 @@ class Bandit {
   [[nodiscard]] BanditSummary summary() const;
 
   /// Writes the bandit to a file, all of it or nothing: docs/model-file.md has the format. Throws std::system_error if
-  /// the file cannot be written.
-  void save(const std::filesystem::path& path) const;
+  /// the file cannot be written. Names, one a user, stand in the file in place of those that the users have.
+  void save(const std::filesystem::path& path, const Names& names = {}) const;
   /// The bandit that was saved, which goes on as if nothing had happened. Throws DataError if the file is missing,
   /// truncated, altered or of a newer version, and says which.
   static Bandit load(const std::filesystem::path& path);
+  /// The bytes of such a file, and the bandit of such bytes, for those who keep bandits elsewhere.
+  [[nodiscard]] std::string to_bytes() const;
+  static Bandit from_bytes(std::span<const char> bytes);
 
  private:
   struct State;

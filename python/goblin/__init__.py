@@ -1,0 +1,55 @@
+"""goblin: contextual bandits that learn over a social graph.
+
+What one user's click teaches, the user's friends get to know too:
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2, alpha=0.1)
+>>> items = [[1.0, 0.0], [0.0, 1.0]]
+>>> bandit.update("ann", items[1], 1.0)
+>>> bandit.select("bob", items)
+1
+
+- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``load``
+- graphs: ``Graph``, ``cluster``, ``networks``
+- worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
+- experiments: ``simulate``, ``sweep``
+
+``help(goblin.GobLin)`` explains the algorithm.
+"""
+
+from . import datasets, networks
+from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUcbSin, load
+from ._core import DataError
+from ._experiment import Sweep, Trace, simulate, sweep
+from ._graph import Clustering, Graph, cluster
+from ._types import Round, Scores
+from ._worlds import Catalogue, Cliques, Dataset, Linear, World
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bandit",
+    "Catalogue",
+    "Cliques",
+    "Clustering",
+    "DataError",
+    "Dataset",
+    "GobLin",
+    "GobLinBlock",
+    "GobLinMacro",
+    "Graph",
+    "LinUcbInd",
+    "LinUcbSin",
+    "Linear",
+    "Round",
+    "Scores",
+    "Sweep",
+    "Trace",
+    "World",
+    "cluster",
+    "datasets",
+    "load",
+    "networks",
+    "simulate",
+    "sweep",
+]

@@ -1,0 +1,352 @@
+"""The five policies."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
+
+from . import _core
+from ._graph import Users, graph_of, labels_of
+
+
+class Options(TypedDict, total=False):
+    """What every policy takes beside its graph, its dimension and its alpha; ``Bandit`` says what each means."""
+
+    users: Users
+    ridge: float
+    coupling: float
+    printed_bound: tuple[float, float, float] | None
+    engine: str
+    tolerance: float
+    memory_limit: int
+
+
+_defaults: dict[str, Any] = {
+    "ridge": 1.0,
+    "coupling": 1.0,
+    "printed_bound": None,
+    "engine": "automatic",
+    "tolerance": 1e-8,
+    "memory_limit": 0,
+}
+
+
+class Bandit(_core.Bandit):
+    """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
+
+    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``. They differ in
+    nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
+
+        ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
+
+    a policy believes, after rewards ``a_s`` for contexts ``x_s`` at nodes ``i_s``, in the Gaussian with precision and
+    mean
+
+        ``N = A (x) I_d + sum phi_s phi_s'``,   ``w = N^-1 sum a_s phi_s``,   ``phi_s`` = ``x_s`` at ``i_s``, else 0.
+
+    It plays the arm with the highest ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``, ``C_i`` the i-th block of ``N^-1``
+    and ``t`` one more than the number of rewards learned.
+
+    Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
+
+    users : all users, where some have no edge; see ``Graph``
+    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other
+    printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
+    engine : ``automatic``, ``dense`` or ``sparse``: how the belief is kept
+    tolerance : how exactly the sparse engine solves
+    memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
+
+    Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``rank``,
+    ``predict_expectations``) run beside each other, changing ones alone.
+    """
+
+    _policy: ClassVar[str] = ""
+
+    def __init__(
+        self, edges: Any, dimension: int, alpha: float, clusters: Any = None, **options: Unpack[Options]
+    ) -> None:
+        if not self._policy:
+            raise TypeError("Bandit has no policy: use GobLin, LinUcbSin, LinUcbInd, GobLinMacro or GobLinBlock")
+        unknown = options.keys() - Options.__annotations__.keys()
+        if unknown:
+            known = ", ".join(Options.__annotations__)
+            raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
+        users = options.pop("users", None)
+        graph = graph_of(edges, users)
+        labels = None if clusters is None else labels_of(graph, clusters)
+        super().__init__(self._policy, graph, labels, {**_defaults, **options, "dimension": dimension, "alpha": alpha})
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} users, dimension={self.dimension}, alpha={self.alpha:g}, "
+            f"{self.rewards} rewards)"
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the bandit to a file, all of it or nothing; the command line and C++ read it too.
+
+        Users who are no texts but numbers, tuples and the like are written as Python writes them, after an equals sign.
+        Users of your own types cannot be read back, and are a ``ValueError``; pickle keeps them.
+
+        >>> import goblin, tempfile, os
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> path = os.path.join(tempfile.mkdtemp(), "model")
+        >>> bandit.save(path)
+        >>> goblin.load(path).rewards
+        1
+        """
+        users = self.users
+        numbered = all(type(user) is int and user == k for k, user in enumerate(users))
+        self._save(os.fspath(path), None if numbered else [_text_of(user) for user in users])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The bandit of a file that ``save``, the command line or C++ wrote; it goes on as if nothing had happened.
+
+        ``goblin.load`` does the same for whatever policy the file has; of a policy's own ``load`` another one is a
+        ``ValueError``.
+        """
+        os.stat(path)  # a missing file is the OSError that everybody knows
+        loaded = _Loaded.__new__(_Loaded)
+        _core.Bandit.__init__(loaded, os.fspath(path), _names_of)
+        kind = _policies[loaded.policy]
+        if not issubclass(kind, cls) and not issubclass(cls, kind):
+            wanted = f"must be {cls._policy}; goblin.load reads any"
+            raise ValueError(f"{os.fspath(path)}: the policy is {loaded.policy} ({wanted})")
+        made: Any = cls if issubclass(cls, kind) else kind
+        made = made.__new__(made)
+        _core.Bandit.__init__(made, loaded)
+        return cast(Self, made)
+
+    def copy(self) -> Self:
+        """Another bandit with the same belief; what one learns from now on the other does not.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> other = bandit.copy()
+        >>> other.update("ann", [1.0], 1.0)
+        >>> bandit.rewards, other.rewards
+        (0, 1)
+        """
+        made = type(self).__new__(type(self))
+        _core.Bandit.__init__(made, self)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), *self._content()), self.__dict__ or None
+
+
+class _Loaded(_core.Bandit):
+    """A bandit whose policy is not known yet."""
+
+
+class GobLin(Bandit):
+    """GOB.Lin: a linear bandit for every user, which learn from each other over a social graph.
+
+    The setting
+        In every round a user comes, you have some candidates (articles, songs, offers), each described by a vector
+        ``x`` of ``dimension`` numbers, and you show one of them. Then you see a reward for the one you showed, a click
+        say, and for no other. The expected reward of ``x`` for user ``i`` is taken to be ``u_i . x``, with a vector
+        ``u_i`` that nobody knows.
+
+    The idea
+        Friends like similar things: ``u_i`` and ``u_j`` are close where i and j are friends. So a click of yours tells
+        something about your friends, and a little about their friends. A user who is new but has friends is not a
+        blank page.
+
+    The algorithm
+        Before anything is seen, the vectors of all n users together are Gaussian with precision ``A (x) I_d``, where
+        ``A = ridge I + coupling L`` and L is the Laplacian of the graph: the penalty is
+        ``ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2``. A reward ``a`` for ``x`` at user i adds
+        ``x x'`` to the precision and ``a x`` to the right-hand side at i, and the belief becomes
+
+            ``N = A (x) I_d + diag(S_1, ..., S_n)``,   ``w = N^-1 c``,   ``S_i = sum x x'``,  ``c_i = sum a x``.
+
+        ``w_i`` is the estimate of ``u_i``, and ``C_i``, the i-th d x d block of ``N^-1``, says how uncertain it is. The
+        arm to play is the one with the highest upper confidence bound,
+
+            ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``,
+
+        which is high for candidates that are good and for those about which little is known. This is the algorithm
+        of *A Gang of Bandits* (Cesa-Bianchi, Gentile, Zappella; 2013), exactly, without its dn x dn matrix.
+
+    Parameters
+    ----------
+    edges : who is a friend of whom: an array, pairs or triples with any hashable users, a frame, a SciPy sparse
+        matrix, a NetworkX graph; see ``Graph``
+    dimension : how many numbers a context has
+    alpha : how much uncertainty attracts; 0 never explores
+    **options : ``users``, ``ridge``, ``coupling``, ``printed_bound``, ``engine``, ``tolerance``, ``memory_limit``; see
+        ``Bandit``
+
+    Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
+    component, O(n dimension^2) memory.
+
+    Example
+    -------
+    Two friends and a stranger; ann likes the second of two items. ``select`` chooses, ``update`` learns:
+
+    >>> import numpy as np, goblin
+    >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2, alpha=0.1, users=["ann", "bob", "zoe"])
+    >>> items = np.array([[1.0, 0.0],
+    ...                   [0.0, 1.0]])
+    >>> for _ in range(20):
+    ...     arm = bandit.select("ann", items)
+    ...     bandit.update("ann", items[arm], reward=float(arm == 1))
+    >>> bandit.select("ann", items)
+    1
+    >>> bandit.mean("bob").round(2)      # bob has seen nothing, and is thought to be half like ann
+    array([0.  , 0.46])
+    >>> bandit.mean("zoe").round(2)      # nobody knows about zoe
+    array([0., 0.])
+    """
+
+    _policy = "gob.lin"
+
+    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+        super().__init__(edges, dimension, alpha, **options)
+
+
+class LinUcbSin(Bandit):
+    """LinUCB with a single belief for everybody: what one user teaches holds for all. The graph only says who there is.
+
+    ``w = N^-1 c`` with ``N = ridge I_d + sum x x'`` and ``c = sum a x`` over all users' rewards; the rest is as in
+    ``GobLin``, whose parameters it has.
+
+    >>> import goblin
+    >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1, users=["ann", "bob", "zoe"])
+    >>> bandit.update("ann", [1.0], 1.0)
+    >>> bandit.mean("zoe")
+    array([0.5])
+    """
+
+    _policy = "linucb-sin"
+
+    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+        super().__init__(edges, dimension, alpha, **options)
+
+
+class LinUcbInd(Bandit):
+    """LinUCB with an independent belief for every user: nobody learns from anybody. The graph only says who there is.
+
+    ``w_i = N_i^-1 c_i`` with ``N_i = ridge I_d + sum x x'`` over the user's own rewards; the rest is as in ``GobLin``,
+    whose parameters it has.
+
+    >>> import goblin
+    >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=1)
+    >>> bandit.update("ann", [1.0], 1.0)
+    >>> bandit.mean("ann"), bandit.mean("bob")
+    (array([0.5]), array([0.]))
+    """
+
+    _policy = "linucb-ind"
+
+    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+        super().__init__(edges, dimension, alpha, **options)
+
+
+class GobLinMacro(Bandit):
+    """GOB.Lin over clusters of users: one belief for each cluster, and clusters learn from each other.
+
+    Two clusters are joined by an edge with the weight of all edges between their users; over that small graph it is
+    ``GobLin``. It is fast on large networks, and good where people of a cluster like the same.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    clusters : how many clusters to make with ``cluster``; or the clusters themselves: a ``Clustering``, labels by user
+        (a dict), or a label for each user in order
+
+    >>> import goblin
+    >>> friends = [("ann", "bob"), ("cat", "dan")]
+    >>> bandit = goblin.GobLinMacro(friends, dimension=1, clusters={"ann": "A", "bob": "A", "cat": "B", "dan": "B"})
+    >>> bandit.update("ann", [1.0], 1.0)
+    >>> bandit.mean("bob"), bandit.mean("cat")
+    (array([0.5]), array([0.]))
+    """
+
+    _policy = "gob.lin.macro"
+
+    def __init__(
+        self, edges: Any, dimension: int = 25, alpha: float = 0.05, clusters: Any = 50, **options: Unpack[Options]
+    ) -> None:
+        super().__init__(edges, dimension, alpha, clusters, **options)
+
+
+class GobLinBlock(Bandit):
+    """GOB.Lin inside clusters of users: a belief for every user, and friends of the same cluster learn from each other.
+
+    Leaving out the edges between clusters makes small blocks, which are cheap; it is ``GobLin`` on the graph that
+    remains.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    clusters : how many clusters to make with ``cluster``; or the clusters themselves, as in ``GobLinMacro``
+
+    >>> import goblin
+    >>> bandit = goblin.GobLinBlock([(0, 1), (1, 2)], dimension=1, clusters=[7, 7, 8])
+    >>> bandit.update(1, [1.0], 1.0)
+    >>> bandit.mean(0).round(3), bandit.mean(2)
+    (array([0.2]), array([0.]))
+    """
+
+    _policy = "gob.lin.block"
+
+    def __init__(
+        self, edges: Any, dimension: int = 25, alpha: float = 0.05, clusters: Any = 20, **options: Unpack[Options]
+    ) -> None:
+        super().__init__(edges, dimension, alpha, clusters, **options)
+
+
+_policies: dict[str, type[Bandit]] = {
+    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock)
+}
+
+
+def load(path: str | os.PathLike[str]) -> Bandit:
+    """The bandit of a model file, of whatever policy; see ``Bandit.load``."""
+    return Bandit.load(path)
+
+
+def _restored(kind: type[Bandit], content: bytes, users: list[Any]) -> Bandit:
+    """What pickle calls."""
+    made = kind.__new__(kind)
+    _core.Bandit.__init__(made, content, users)
+    return made
+
+
+def _text_of(user: Any) -> str:
+    """A user in a model file: a text as it is, anything else as Python writes it, after an equals sign."""
+    if type(user) is str and user and not user.startswith("="):
+        return user
+    literal = repr(user)
+    try:
+        same = ast.literal_eval(literal) == user
+    except (ValueError, SyntaxError):
+        same = False
+    if not same:
+        raise ValueError(f"users: {literal} (a file keeps texts, numbers and tuples of them; pickle keeps any)")
+    return "=" + literal
+
+
+def _names_of(texts: list[str]) -> list[Any]:
+    return [_name_of(text) for text in texts]
+
+
+def _name_of(text: str) -> Any:
+    if not text.startswith("="):
+        return text
+    try:
+        return ast.literal_eval(text[1:])
+    except (ValueError, SyntaxError):
+        return text  # written by the command line, where an equals sign means nothing

@@ -1,0 +1,369 @@
+"""The compiled half of goblin; use the package goblin."""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Self, overload
+
+import numpy
+import numpy.typing
+
+import goblin._types
+
+
+class DataError(ValueError):
+    pass
+
+class Graph:
+    """Users and who is a friend of whom; made by goblin.Graph."""
+
+    def __init__(self, users: Iterable[Hashable], ends: numpy.typing.ArrayLike, weights: numpy.typing.ArrayLike) -> None: ...
+
+    def __len__(self) -> int:
+        """The number of users."""
+
+    @property
+    def users(self) -> list[Any]:
+        """The users' names in the order of their indices."""
+
+    @property
+    def edge_count(self) -> int:
+        """The number of edges, each counted once."""
+
+    def edges(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]:
+        """
+        Every edge once: the indices of its ends, shape (edges, 2), and its weight, shape (edges,).
+        """
+
+def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance: float, seed: int) -> dict[str, Any]:
+    """Clusters the users of a graph."""
+
+def communities(users: int, communities: int, average_degree: float, mixing: float, exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]:
+    """A social network with communities, and each user's community."""
+
+class Bandit:
+    """What all policies can do; goblin.Bandit is the class to use."""
+
+    @overload
+    def __init__(self, policy: str, graph: Graph, clusters: numpy.typing.ArrayLike | None, options: dict[str, Any]) -> None: ...
+
+    @overload
+    def __init__(self, other: Bandit) -> None: ...
+
+    @overload
+    def __init__(self, path: str, names_of: Callable[[list[str]], list[Any]]) -> None: ...
+
+    @overload
+    def __init__(self, content: bytes, users: Iterable[Any]) -> None: ...
+
+    def select(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> int:
+        """
+        The arm to play for a user: the candidate with the highest score.
+
+        The score of candidate x is its upper confidence bound, ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``: the reward that
+        the user's belief expects, and how uncertain it is. Deciding changes nothing, and many threads may do it at once. Ties
+        go to the lowest index.
+
+        Parameters
+        ----------
+        user : a user of the bandit; ``KeyError`` if it is none
+        X : array of shape (arms, dimension), a row for each candidate
+        allowed : booleans of shape (arms,), optional; candidates with False are left out
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
+        >>> bandit.update("ann", [0.0, 1.0], 1.0)
+        >>> bandit.select("bob", [[1.0, 0.0], [0.0, 1.0]])
+        1
+        >>> bandit.select("bob", [[1.0, 0.0], [0.0, 1.0]], allowed=[True, False])
+        0
+        """
+
+    def scores(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores:
+        """
+        How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+
+        ``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
+        Candidates that ``allowed`` leaves out have mean and width 0 and score -inf.
+
+        Parameters
+        ----------
+        user, X, allowed : as in ``select``
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2, alpha=1.0)
+        >>> for _ in range(3):
+        ...     bandit.update("ann", [1.0, 0.0], 1.0)
+        >>> bandit.scores("ann", [[1.0, 0.0], [0.0, 1.0]]).mean.round(3)
+        array([0.75, 0.  ])
+        """
+
+    def rank(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.
+
+        Parameters
+        ----------
+        user, X, allowed : as in ``select``
+        k : how many, at least 1
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2).tolist()
+        [1, 2]
+        """
+
+    def update(self, user: Hashable, x: numpy.typing.ArrayLike, reward: float) -> None:
+        """
+        Learns that user got ``reward`` for context ``x``, whenever and in whatever order rewards come.
+
+        The user's evidence becomes ``S_i + x x'`` and ``c_i + reward x``; what that means for the user, the friends and the
+        friends of friends is worked out at once.
+
+        Parameters
+        ----------
+        user : a user of the bandit; ``KeyError`` if it is none
+        x : array of shape (dimension,), the context of the arm that was played
+        reward : a number
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.mean("ann").round(3), bandit.mean("bob").round(3)   # bob learns from ann
+        (array([0.4]), array([0.2]))
+        """
+
+    def partial_fit(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike) -> Self:
+        """
+        Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
+
+        Parameters
+        ----------
+        users : n users, as a list, an array or a column
+        X : array of shape (n, dimension)
+        rewards : array of shape (n,)
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([(0, 1)], dimension=2)
+        >>> bandit.partial_fit([0, 1], [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]).rewards
+        2
+        """
+
+    def predict_expectations(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Expected rewards ``w_i . x`` for a batch.
+
+        Parameters
+        ----------
+        users : n users, as a list, an array or a column
+        X : array of shape (n, dimension), a context for each; gives shape (n,).
+            Or of shape (n, arms, dimension), candidates for each; gives shape (n, arms)
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([(0, 1)], dimension=1)
+        >>> bandit.update(0, [1.0], 1.0)
+        >>> bandit.predict_expectations([0, 1], [[1.0], [1.0]]).round(3)
+        array([0.4, 0.2])
+        """
+
+    def add_user(self, user: Hashable, cluster: int | None = None) -> None:
+        """
+        A new user without friends, by any hashable name.
+
+        Policies with clusters put the user into the given cluster, a number, or into a new one.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.add_user("cat")
+        >>> bandit.add_edge("cat", "ann")
+        >>> bandit.users
+        ['ann', 'bob', 'cat']
+        """
+
+    def add_edge(self, user: Hashable, friend: Hashable, weight: float = 1.0) -> None:
+        """
+        Makes two users friends, or better ones: a second edge adds to the weight of the first.
+
+        The belief becomes what it would be had the graph always been so: ``N`` gets ``coupling weight`` times the Laplacian of
+        the edge.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, users=["ann", "bob", "cat"])
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.mean("cat")
+        array([0.])
+        >>> bandit.add_edge("cat", "ann", weight=2.0)
+        >>> bandit.mean("cat").round(3)
+        array([0.211])
+        """
+
+    def remove_edge(self, user: Hashable, friend: Hashable) -> None:
+        """
+        Ends a friendship, whatever its weight.
+
+        The belief becomes what it would be had it never been; ``ValueError`` if the two are no friends.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.remove_edge("ann", "bob")
+        >>> bandit.mean("ann").round(3)
+        array([0.5])
+        """
+
+    def mean(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        ``w_i``, what is believed of the user's vector: an array of shape (dimension,).
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 0.0], 1.0)
+        >>> bandit.mean("ann")
+        array([0.5, 0. ])
+        """
+
+    def covariance(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        ``C_i``, how uncertain the user's vector is: an array of shape (dimension, dimension).
+
+        The width of candidate x is ``alpha sqrt(x' C_i x ln(t + 1))``.
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 0.0], 1.0)
+        >>> bandit.covariance("ann")
+        array([[0.5, 0. ],
+               [0. , 1. ]])
+        """
+
+    def cluster(self, user: Hashable) -> int | None:
+        """The user's cluster, where the policy has clusters."""
+
+    def summary(self) -> dict[str, Any]:
+        """
+        What was asked for and what is used: the engine of each connected component and why, the bytes.
+        """
+
+    def __len__(self) -> int:
+        """The number of users."""
+
+    def __contains__(self, user: object) -> bool:
+        """Whether it is a user."""
+
+    @property
+    def users(self) -> list[Any]:
+        """The users' names, in the order they came."""
+
+    @property
+    def graph(self) -> Graph:
+        """The users' graph as it is now."""
+
+    @property
+    def policy(self) -> str:
+        """The policy's name, as everywhere in goblin."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a context has."""
+
+    @property
+    def alpha(self) -> float:
+        """How much uncertainty attracts."""
+
+    @property
+    def rewards(self) -> int:
+        """The number of rewards learned."""
+
+    @property
+    def log_determinant(self) -> float:
+        """``ln |M_t|`` of the paper's Theorem 1."""
+
+    def _save(self, path: str, texts: Iterable[str] | None) -> None: ...
+
+    def _content(self) -> tuple[bytes, list[Any]]: ...
+
+class Dataset:
+    """
+    Users, friends, items and payoffs; made by goblin.Dataset and goblin.datasets.
+    """
+
+    @overload
+    def __init__(self, graph: Graph, items: Iterable[Any], contexts: numpy.typing.ArrayLike, payoff_users: Iterable[Any], payoff_items: Iterable[Any], payoffs: numpy.typing.ArrayLike, name: str) -> None: ...
+
+    @overload
+    def __init__(self, other: Dataset) -> None: ...
+
+    @property
+    def name(self) -> str:
+        """What the data is called."""
+
+    @property
+    def graph(self) -> Graph:
+        """The users and their friends."""
+
+    @property
+    def users(self) -> list[Any]:
+        """The users' names."""
+
+    @property
+    def items(self) -> list[Any]:
+        """The items' names."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a context has."""
+
+    @property
+    def contexts(self) -> numpy.typing.NDArray[numpy.float64]:
+        """The items' contexts, shape (items, dimension)."""
+
+    def _payoffs(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]: ...
+
+class World:
+    """What a bandit plays in: round t is the same for everybody who asks."""
+
+    def __init__(self, other: World) -> None: ...
+
+    @property
+    def name(self) -> str:
+        """What the world is called."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a context has."""
+
+    @property
+    def seed(self) -> int:
+        """What every random number of the world comes from."""
+
+    @property
+    def repetition(self) -> int:
+        """Other rounds from the same seed."""
+
+    @property
+    def users(self) -> list[Any]:
+        """The users' names."""
+
+    @property
+    def items(self) -> list[Any]:
+        """The items' names; empty where there are no items."""
+
+    @property
+    def graph(self) -> Graph:
+        """What the bandits get to see of who is a friend of whom."""
+
+    def round(self, t: int) -> goblin._types.Round:
+        """
+        Round t = 0, 1, ...: the user, the candidates' contexts (arms, dimension) and what each would pay.
+        """
+
+def cliques(cliques: int, size: int, dimension: int, arms: int, graph_noise: float, payoff_noise: float, seed: int, repetition: int) -> World: ...
+
+def linear(graph: Graph, user_vectors: numpy.typing.ArrayLike | None, dimension: int, arms: int, payoff_noise: float, smoothing: float, seed: int, repetition: int) -> World: ...
+
+def catalogue(data: Dataset, arms: int, seed: int, repetition: int) -> World: ...
+
+def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset: ...
+
+def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
+
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, float]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...

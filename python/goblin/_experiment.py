@@ -1,0 +1,203 @@
+"""Bandits in worlds, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._graph import labels_of
+from ._worlds import names_array
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """What a bandit did in a world.
+
+    ``reward`` is the sum of the payoffs, ``random_reward`` what choosing at random gets on average,
+    ``normalized_reward`` their difference: the paper's measure. ``regret`` is what was lost against the best candidates
+    and ``regret_bound`` the right-hand side of the paper's Theorem 1, where the users' true vectors are known.
+    """
+
+    world: str
+    policy: str
+    alpha: float
+    seed: int
+    repetition: int
+    rounds: int
+    reward: float
+    random_reward: float
+    normalized_reward: float
+    regret: float | None
+    regret_bound: float | None
+    seconds: float
+    summary: dict[str, Any]
+    rows: Columns
+
+    def columns(self) -> Columns:
+        """A row for every recorded round, as columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
+
+        ``world``, ``policy``, ``alpha``, ``seed`` and ``repetition`` stand in every row, so that the columns of several
+        traces can be put below each other; ``reward``, ``normalized_reward`` and ``regret`` are sums up to the round.
+        """
+        count = len(self.rows["round"])
+        same = {name: getattr(self, name) for name in ("world", "policy", "alpha", "seed", "repetition")}
+        return {**{name: np.full(count, value) for name, value in same.items()}, **self.rows}
+
+    def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
+        """Draws a column over the rounds with matplotlib, into the given axes or new ones, which it gives back."""
+        axes = _axes(ax)
+        axes.plot(self.rows["round"], self.rows[column], **{"label": f"{self.policy}, alpha {self.alpha:g}", **line})
+        return _labelled(axes, column)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace({self.policy} in {self.world}: {self.rounds} rounds, reward {self.reward:g}, "
+            f"normalized {self.normalized_reward:g})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """Every policy with every alpha in every world: the traces, and the results over the worlds."""
+
+    traces: list[Trace]
+    rows: list[dict[str, Any]]
+
+    def results(self) -> Columns:
+        """A row for every policy and alpha: means over the worlds and their standard errors, as columns."""
+        return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]} if self.rows else {}
+
+    def columns(self) -> Columns:
+        """The recorded rounds of all traces, below each other."""
+        parts = [trace.columns() for trace in self.traces]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+    def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
+        """Draws, for every policy and alpha, the mean of a column over the worlds."""
+        axes = _axes(ax)
+        groups: dict[tuple[str, float], list[Trace]] = {}
+        for trace in self.traces:
+            groups.setdefault((trace.policy, trace.alpha), []).append(trace)
+        for (policy, alpha), traces in groups.items():
+            mean = np.mean([trace.rows[column] for trace in traces], axis=0)
+            axes.plot(traces[0].rows["round"], mean, **{"label": f"{policy}, alpha {alpha:g}", **line})
+        return _labelled(axes, column)
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self.rows)} cases, {len(self.traces)} traces)"
+
+
+def simulate(
+    bandit: _core.Bandit, world: _core.World, rounds: int = 10_000, *, record_every: int = 1, delta: float = 0.1
+) -> Trace:
+    """Plays rounds 0, 1, ... of a world: choose, see the payoff, learn. A keyboard interrupt stops it.
+
+    Parameters
+    ----------
+    bandit : its users must be those of the world, in the same order: make it with ``world.graph``
+    rounds : how many
+    record_every : the trace has a row for every so many rounds, and one for the last; 0: none
+    delta : Theorem 1's bound fails with this probability
+
+    >>> import goblin
+    >>> world = goblin.Cliques(cliques=2, size=5, dimension=4, seed=1)
+    >>> trace = goblin.simulate(goblin.GobLin(world.graph, dimension=4), world, rounds=200)
+    >>> trace.rounds, trace.reward > trace.random_reward
+    (200, True)
+    >>> sorted(trace.columns())[:5]
+    ['alpha', 'arm', 'average_payoff', 'normalized_reward', 'payoff']
+    """
+    users = world.users
+    if bandit.users != users:
+        count = f"its {len(bandit)} users are not the {len(users)} of the world"
+        raise ValueError(f"bandit: {count}: make it with world.graph")
+    return _trace(_core.simulate(bandit, world, rounds, record_every, delta), users, world.items)
+
+
+def sweep(
+    worlds: _core.World | Sequence[_core.World],
+    policies: Iterable[str] = ("linucb-sin", "linucb-ind", "gob.lin"),
+    alphas: Iterable[float] = (0.1,),
+    *,
+    rounds: int = 10_000,
+    clusters: Any = None,
+    ridge: float = 1.0,
+    coupling: float = 1.0,
+    engine: str = "automatic",
+    record_every: int = 0,
+    threads: int | None = None,
+) -> Sweep:
+    """Plays every policy with every alpha in every world, each from scratch, several at a time.
+
+    Parameters
+    ----------
+    worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
+    policies : ``linucb-sin``, ``linucb-ind``, ``gob.lin``, ``gob.lin.macro``, ``gob.lin.block``
+    alphas : each policy is tried with each
+    rounds, record_every : as in ``simulate``
+    clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
+    ridge, coupling, engine : as in ``Bandit``
+    threads : simulations at the same time; as many as the machine has. The results do not depend on it
+
+    >>> import goblin
+    >>> worlds = [goblin.Cliques(cliques=2, size=5, dimension=4, repetition=k) for k in range(2)]
+    >>> results = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], rounds=100).results()
+    >>> results["policy"], results["repetitions"]
+    (array(['linucb-ind', 'gob.lin'], dtype='<U10'), array([2, 2]))
+    """
+    played = [worlds] if isinstance(worlds, _core.World) else list(worlds)
+    names = [policies] if isinstance(policies, str) else list(policies)
+    cases = [(policy, float(alpha)) for policy in names for alpha in alphas]
+    clustered = any(policy in ("gob.lin.macro", "gob.lin.block") for policy in names)
+    if clustered and clusters is None:
+        raise ValueError("clusters: None (gob.lin.macro and gob.lin.block need a number of clusters or labels)")
+    labels = _labels_for(played, clusters) if clustered else [None] * len(played)
+    threads = threads or os.cpu_count() or 1
+    traces, rows = _core.sweep(played, labels, cases, ridge, coupling, engine, rounds, record_every, threads)
+    of_worlds = [(world.users, world.items) for world in played]
+    return Sweep([_trace(trace, *of_worlds[k % len(played)]) for k, trace in enumerate(traces)], rows)
+
+
+def _labels_for(worlds: Sequence[_core.World], clusters: Any) -> list[Any]:
+    """Clusters of each world's users; worlds that have the same graph share them."""
+    labels: list[Any] = []
+    last: Any = None
+    for world in worlds:
+        ends, weights = world.graph.edges()
+        same = last is not None and np.array_equal(last[0], ends) and np.array_equal(last[1], weights)
+        labels.append(labels[-1] if same else labels_of(world.graph, clusters, seed=world.seed))
+        last = ends, weights
+    return labels
+
+
+def _trace(raw: dict[str, Any], users: list[Any], items: list[Any]) -> Trace:
+    rows = dict(raw.pop("columns"))
+    rows["user"] = names_array(users)[rows["user"]] if users else rows["user"]
+    if "item" in rows:
+        rows["item"] = names_array(items)[rows["item"]]
+    return Trace(**raw, rows=rows)
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install matplotlib, or draw the columns() yourself") from None
+    return plt.subplots()[1]
+
+
+def _labelled(axes: Any, column: str) -> Any:
+    axes.set_xlabel("round")
+    axes.set_ylabel(column.replace("_", " "))
+    axes.legend()
+    return axes

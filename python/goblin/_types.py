@@ -1,0 +1,30 @@
+"""Small named tuples that the compiled half gives back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Scores(NamedTuple):
+    """How the candidates of a round are judged: ``score = mean + width``, arrays of shape (arms,)."""
+
+    score: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+
+class Round(NamedTuple):
+    """One round of a world.
+
+    ``X`` has shape (arms, dimension) and ``payoffs`` shape (arms,); ``expected`` are the payoffs without their noise,
+    where anybody knows, and ``items`` the candidates' names, where they have some.
+    """
+
+    user: Any
+    X: NDArray[np.float64]
+    payoffs: NDArray[np.float64]
+    expected: NDArray[np.float64] | None
+    items: list[Any] | None

@@ -1,0 +1,194 @@
+"""What a bandit plays in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._graph import Graph, Users, columns_of, graph_of, read_edges, values_of
+
+
+class World(_core.World):
+    """What a bandit plays in. Round t is the same for everybody who asks: it comes from (seed, repetition, t)."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.users)} users, dimension={self.dimension}, seed={self.seed})"
+
+
+class Cliques(World):
+    """The paper's 4Cliques: users of a clique have the same unit vector, and bandits see the graph with noise.
+
+    Parameters
+    ----------
+    cliques, size : how many cliques, of how many users
+    dimension, arms : numbers in a context, candidates in a round
+    graph_noise : the expected number of pairs of users whose edge is made or broken
+    payoff_noise : payoffs are ``u_i . x`` plus noise that is uniform between -payoff_noise and payoff_noise
+    seed, repetition : what every random number comes from; another repetition has other vectors and rounds
+
+    >>> import goblin
+    >>> world = goblin.Cliques(payoff_noise=0.1, seed=1)
+    >>> len(world.users), world.round(0).X.shape
+    (100, (10, 25))
+    """
+
+    def __init__(
+        self,
+        cliques: int = 4,
+        size: int = 25,
+        dimension: int = 25,
+        arms: int = 10,
+        *,
+        graph_noise: float = 0.0,
+        payoff_noise: float = 0.0,
+        seed: int = 0,
+        repetition: int = 0,
+    ) -> None:
+        super().__init__(_core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, seed, repetition))
+
+
+class Linear(World):
+    """Payoffs ``u_i . x`` plus noise on any graph, ``|u_i| = 1``; contexts are uniform in [-1, 1]^d, then unit.
+
+    Parameters
+    ----------
+    edges, users : as in ``Graph``
+    dimension, arms : numbers in a context, candidates in a round
+    payoff_noise : the noise is uniform between -payoff_noise and payoff_noise
+    smoothing : how alike friends are; 0 gives everybody a vector of their own
+    user_vectors : array of shape (users, dimension), the vectors themselves; optional
+    seed, repetition : what every random number comes from
+
+    >>> import goblin
+    >>> world = goblin.Linear([("ann", "bob"), ("bob", "cat")], dimension=3, arms=5)
+    >>> world.round(0).user in world.users, world.round(0).payoffs.shape
+    (True, (5,))
+    """
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        arms: int = 10,
+        *,
+        payoff_noise: float = 0.0,
+        smoothing: float = 10.0,
+        user_vectors: ArrayLike | None = None,
+        seed: int = 0,
+        repetition: int = 0,
+        users: Users = None,
+    ) -> None:
+        graph = graph_of(edges, users)
+        super().__init__(_core.linear(graph, user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition))
+
+
+class Dataset(_core.Dataset):
+    """Users and their friends, items and their contexts, and what items pay to whom: your own data.
+
+    Parameters
+    ----------
+    edges : who is a friend of whom, as in ``Graph``
+    contexts : array or frame of shape (items, dimension), a row for each item
+    payoffs : who gets what from which item: rows ``(user, item, payoff)``, as a list, an array or a frame of three
+        columns, or a SciPy sparse matrix of shape (users, items). What is not listed pays 0.
+    items : the items' names, in the order of the rows of ``contexts``; 0, 1, ... without
+    users : as in ``Graph``; a user who only has payoffs is added, without friends
+    name : what the data is called
+
+    ``goblin.datasets`` reads the paper's data.
+
+    >>> import goblin
+    >>> data = goblin.Dataset(edges=[("ann", "bob")], items=["tea", "cake"], contexts=[[1.0, 0.0], [0.0, 1.0]],
+    ...                       payoffs=[("ann", "tea", 1.0), ("zoe", "cake", 1.0)])
+    >>> data.users, data.items, data.dimension
+    (['ann', 'bob', 'zoe'], ['tea', 'cake'], 2)
+    """
+
+    def __init__(
+        self,
+        edges: Any,
+        contexts: Any,
+        payoffs: Any,
+        *,
+        items: Iterable[Hashable] | None = None,
+        users: Users = None,
+        name: str = "own",
+    ) -> None:
+        rows = np.asarray(contexts, dtype=np.float64)
+        if rows.ndim != 2:
+            raise ValueError(f"contexts: shape {rows.shape} (must be (items, dimension), one row an item)")
+        item_names = list(range(len(rows))) if items is None else [*_listed(values_of(items))]
+        read = read_edges(edges, users)
+        payoff_users, payoff_items, values = _payoff_columns(payoffs, read.users, item_names)
+        known = set(read.users)
+        added = dict.fromkeys(user for user in payoff_users if user not in known)
+        if users is not None and added:
+            raise KeyError(f"user {next(iter(added))!r} has a payoff and is not among the users")
+        pairs = set(zip(payoff_users, payoff_items, strict=True))
+        if len(pairs) < len(payoff_users):
+            again = len(payoff_users) - len(pairs)
+            raise ValueError(f"payoffs: {len(payoff_users)} rows, {again} of them for the same user and item again")
+        graph = _core.Graph([*read.users, *added], read.ends, read.weights)
+        super().__init__(graph, item_names, rows, payoff_users, payoff_items, values, name)
+
+    @property
+    def payoffs(self) -> dict[str, NDArray[Any]]:
+        """The payoffs other than 0 as columns ``user``, ``item``, ``payoff``."""
+        users, items, payoffs = self._payoffs()
+        return {"user": names_array(self.users)[users], "item": names_array(self.items)[items], "payoff": payoffs}
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self.users)} users, {len(self.items)} items, dimension={self.dimension})"
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _payoff_columns(payoffs: Any, users: list[Any], items: list[Any]) -> tuple[list[Any], list[Any], Any]:
+    if hasattr(payoffs, "tocoo"):
+        if payoffs.shape != (len(users), len(items)):
+            raise ValueError(f"payoffs: shape {payoffs.shape} (must be {(len(users), len(items))}, users and items)")
+        entries = payoffs.tocoo()
+        return [users[k] for k in entries.row], [items[k] for k in entries.col], entries.data.astype(np.float64)
+    columns = columns_of(payoffs, "payoffs")
+    if len(columns) != 3:
+        raise ValueError(f"payoffs: {len(columns)} columns (must be 3: user, item, payoff)")
+    return _listed(columns[0]), _listed(columns[1]), np.asarray(columns[2], dtype=np.float64)
+
+
+def names_array(names: list[Any]) -> NDArray[Any]:
+    """Names as an array, of texts or whole numbers where all are."""
+    if all(type(name) is str for name in names):
+        return np.array(names, dtype=np.str_)
+    if all(type(name) is int for name in names):
+        return np.array(names, dtype=np.int64)
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+class Catalogue(World):
+    """A dataset, played the paper's way: a user at random, an item that pays, and arms - 1 others at random.
+
+    Parameters
+    ----------
+    data : a ``Dataset``, your own or one of ``goblin.datasets``
+    arms : candidates in a round
+    seed, repetition : what every random number comes from
+
+    >>> import goblin
+    >>> data = goblin.Dataset([("ann", "bob")], contexts=[[1.0, 0.0], [0.0, 1.0]], payoffs=[("ann", 0, 1.0)])
+    >>> goblin.Catalogue(data, arms=2).round(0).user
+    'ann'
+    """
+
+    def __init__(self, data: _core.Dataset, arms: int = 25, *, seed: int = 0, repetition: int = 0) -> None:
+        super().__init__(_core.catalogue(data, arms, seed, repetition))
+
+
+__all__ = ["Catalogue", "Cliques", "Dataset", "Graph", "Linear", "World"]

@@ -1,0 +1,78 @@
+"""The paper's data, and your own files."""
+
+from __future__ import annotations
+
+import os
+from typing import TypedDict, Unpack
+
+from . import _core
+from ._worlds import Dataset
+
+Folder = str | os.PathLike[str]
+
+
+class ContextOptions(TypedDict, total=False):
+    """How the tags of an item become its context; docs/reproduction.md has what each does."""
+
+    split_tags: bool
+    lower_case: bool
+    minimum_count: int | None
+    inverse_document_frequency: bool
+    unit_rows: bool
+    centre: bool
+    count_untagged: bool
+    zero_untagged: bool
+
+
+def lastfm(
+    folder: Folder,
+    *,
+    dimension: int = 25,
+    mean_length: float = 1.0,
+    cache: Folder | None = None,
+    **options: Unpack[ContextOptions],
+) -> Dataset:
+    """Last.fm (HetRec 2011): 1,892 users, their friends, and the artists they listen to.
+
+    Parameters
+    ----------
+    folder : of the files, or the one that holds it as ``hetrec2011-lastfm-2k``; ``goblin data fetch lastfm`` gets it
+    dimension : how many principal components of the artists' tags make a context
+    mean_length : of the contexts; 0 leaves them as they are
+    cache : a folder where the prepared data is kept for the next time; optional
+    **options : see ``ContextOptions``
+
+    Raises ``goblin.DataError``, with file and line, on files of another form.
+    """
+    return _read("lastfm", folder, dimension, mean_length, cache, options)
+
+
+def delicious(
+    folder: Folder,
+    *,
+    dimension: int = 25,
+    mean_length: float = 1.0,
+    cache: Folder | None = None,
+    **options: Unpack[ContextOptions],
+) -> Dataset:
+    """Delicious (HetRec 2011): 1,867 users, their friends, and their bookmarks. Parameters as in ``lastfm``."""
+    return _read("delicious", folder, dimension, mean_length, cache, options)
+
+
+def files(
+    folder: Folder, *, dimension: int = 25, mean_length: float = 1.0, **options: Unpack[ContextOptions]
+) -> Dataset:
+    """Your own files ``edges.tsv``, ``items.tsv`` and ``payoffs.tsv`` in a folder: docs/your-data.md has their form."""
+    return _read("files", folder, dimension, mean_length, None, options)
+
+
+def _read(
+    kind: str, folder: Folder, dimension: int, mean_length: float, cache: Folder | None, options: ContextOptions
+) -> Dataset:
+    unknown = options.keys() - ContextOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{kind} has no option {min(unknown)!r}; it has {', '.join(ContextOptions.__annotations__)}")
+    given = {**options, "dimension": dimension, "mean_length": mean_length}
+    data = Dataset.__new__(Dataset)
+    _core.Dataset.__init__(data, _core.read(kind, os.fspath(folder), given, "" if cache is None else os.fspath(cache)))
+    return data

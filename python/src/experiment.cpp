@@ -1,0 +1,180 @@
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "goblin/experiment/sweep.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Does long work on a thread of its own while this one looks out for signals: a keyboard interrupt sets the flag that
+/// the work looks at, and is raised when it has stopped.
+template <typename Result, typename Work>
+Result interruptibly(Work work) {
+  std::atomic<bool> stop = false;
+  bool raised = false;
+  std::optional<Result> result;
+  {
+    const nb::gil_scoped_release released;
+    auto done = std::async(std::launch::async, [&] { return work(stop); });
+    while (!raised && done.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+      const nb::gil_scoped_acquire acquired;
+      raised = PyErr_CheckSignals() != 0;
+      stop = raised;
+    }
+    result.emplace(done.get());
+  }
+  if (raised) throw nb::python_error();
+  return *std::move(result);
+}
+
+template <typename Number>
+nb::object optional_of(const std::optional<Number>& number) {
+  return number ? nb::cast(*number) : nb::none();
+}
+
+nb::dict dict_of(const experiment::Trace& trace) {
+  nb::dict result;
+  result["world"] = trace.world;
+  result["policy"] = std::string(name_of(trace.policy));
+  result["alpha"] = trace.alpha;
+  result["seed"] = trace.seed;
+  result["repetition"] = trace.repetition;
+  result["rounds"] = trace.rounds;
+  result["reward"] = trace.reward;
+  result["random_reward"] = trace.random_reward;
+  result["normalized_reward"] = trace.normalized_reward();
+  result["regret"] = optional_of(trace.regret);
+  result["regret_bound"] = optional_of(trace.regret_bound);
+  result["seconds"] = trace.seconds;
+  result["summary"] = summary_of(trace.bandit);
+
+  using Row = experiment::TraceRow;
+  const auto& rows = trace.rows;
+  nb::dict columns;
+  columns["round"] = column_of<std::int64_t>(rows, [](const Row& row) { return row.round; });
+  columns["user"] = column_of<std::int64_t>(rows, [](const Row& row) { return row.user; });
+  columns["arm"] = column_of<std::int64_t>(rows, [](const Row& row) { return row.arm; });
+  if (!rows.empty() && rows.front().item) {
+    columns["item"] = column_of<std::int64_t>(rows, [](const Row& row) { return row.item.value_or(0); });
+  }
+  columns["payoff"] = column_of<double>(rows, [](const Row& row) { return row.payoff; });
+  columns["average_payoff"] = column_of<double>(rows, [](const Row& row) { return row.average_payoff; });
+  columns["reward"] = column_of<double>(rows, [](const Row& row) { return row.reward; });
+  columns["normalized_reward"] = column_of<double>(rows, [](const Row& row) { return row.normalized_reward; });
+  columns["regret"] = column_of<double>(
+      rows, [](const Row& row) { return row.regret.value_or(std::numeric_limits<double>::quiet_NaN()); });
+  result["columns"] = columns;
+  return result;
+}
+
+experiment::SimulateOptions simulate_options(std::int64_t rounds, std::int64_t record_every, double delta) {
+  experiment::SimulateOptions options;
+  options.rounds = whole(rounds, "rounds");
+  options.record_every = whole(record_every, "record_every");
+  options.clock = &seconds_now;
+  options.delta = delta;
+  return options;
+}
+
+nb::dict simulate(PythonBandit& self, const PythonWorld& world, std::int64_t rounds, std::int64_t record_every,
+                  double delta) {
+  experiment::SimulateOptions options = simulate_options(rounds, record_every, delta);
+  return dict_of(interruptibly<experiment::Trace>([&](const std::atomic<bool>& stop) {
+    options.keep_going = [&stop] { return !stop; };
+    const std::unique_lock lock(self.mutex);
+    return experiment::simulate(self.bandit, *world.world, options);
+  }));
+}
+
+nb::dict dict_of(const experiment::Result& result) {
+  const auto estimate = [](nb::dict& into, const char* name, const std::optional<experiment::Estimate>& value) {
+    const std::string error = std::string(name) + "_standard_error";
+    const double nothing = std::numeric_limits<double>::quiet_NaN();
+    into[name] = value ? value->mean : nothing;
+    into[error.c_str()] = value ? value->standard_error.value_or(nothing) : nothing;
+  };
+  nb::dict row;
+  row["world"] = result.world;
+  row["policy"] = std::string(name_of(result.policy));
+  row["alpha"] = result.alpha;
+  row["repetitions"] = result.repetitions;
+  row["rounds"] = result.rounds;
+  estimate(row, "reward", result.reward);
+  estimate(row, "random_reward", result.random_reward);
+  estimate(row, "normalized_reward", result.normalized_reward);
+  estimate(row, "regret", result.regret);
+  row["ratio_to_random"] = result.ratio_to_random.value_or(std::numeric_limits<double>::quiet_NaN());
+  row["seconds"] = result.seconds;
+  row["bytes"] = result.bytes;
+  row["engine"] = result.engine;
+  return row;
+}
+
+/// Every case (policy, alpha) in every world: the traces, case after case, and a row of results for each case.
+nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
+                const std::vector<std::pair<std::string, double>>& cases, double ridge, double coupling,
+                const std::string& engine, std::int64_t rounds, std::int64_t record_every, std::int64_t threads) {
+  std::vector<experiment::Stage> stages;
+  for (std::size_t k = 0; k < worlds.size(); ++k) {
+    experiment::Stage stage{.world = nb::cast<const PythonWorld&>(worlds[k]).world, .clusters = {}};
+    if (!clusters[k].is_none()) {
+      for (const std::int64_t label : Array<std::int64_t>(clusters[k], "clusters").all()) {
+        stage.clusters.push_back(static_cast<NodeId>(whole(label, "clusters")));
+      }
+    }
+    stages.push_back(std::move(stage));
+  }
+  std::vector<experiment::Case> wanted;
+  for (const auto& [policy, alpha] : cases) {
+    experiment::Case one{.policy = policy_named(policy), .alpha = alpha, .bandit = {}};
+    one.bandit.ridge = ridge;
+    one.bandit.coupling = coupling;
+    one.bandit.engine.kind = engine_kind(engine);
+    wanted.push_back(std::move(one));
+  }
+  experiment::SweepOptions options{.simulate = simulate_options(rounds, record_every, 0.1),
+                                   .threads = whole(threads, "threads", 1)};
+  const auto traces = interruptibly<std::vector<std::vector<experiment::Trace>>>([&](const std::atomic<bool>& stop) {
+    options.simulate.keep_going = [&stop] { return !stop; };
+    return experiment::sweep(stages, wanted, options);
+  });
+  nb::list all;
+  nb::list results;
+  for (const auto& of_case : traces) {
+    for (const experiment::Trace& trace : of_case) all.append(dict_of(trace));
+    results.append(dict_of(experiment::summarize(of_case)));
+  }
+  return nb::make_tuple(all, results);
+}
+
+}  // namespace
+
+void bind_experiment(nb::module_& module) {
+  module.def("simulate", &simulate, nb::arg("bandit"), nb::arg("world"), nb::arg("rounds"), nb::arg("record_every"),
+             nb::arg("delta"),
+             nb::sig("def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, "
+                     "delta: float) -> dict[str, typing.Any]"));
+  module.def("sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge"),
+             nb::arg("coupling"), nb::arg("engine"), nb::arg("rounds"), nb::arg("record_every"), nb::arg("threads"),
+             nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, float]], "
+                     "ridge: float, coupling: float, engine: str, rounds: int, record_every: int, threads: int) -> "
+                     "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
+}
+
+}  // namespace goblin::python

@@ -1,0 +1,253 @@
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "goblin/data/hetrec.hpp"
+#include "goblin/data/own_files.hpp"
+#include "goblin/world/catalogue.hpp"
+#include "goblin/world/cliques.hpp"
+#include "goblin/world/linear.hpp"
+
+#include <cmath>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+PythonWorld wrapped(std::shared_ptr<const world::World> world, const PythonNames& users) {
+  return {std::move(world), users, PythonNames(std::size_t{0})};
+}
+
+PythonWorld cliques(std::int64_t cliques, std::int64_t size, std::int64_t dimension, std::int64_t arms,
+                    double graph_noise, double payoff_noise, std::int64_t seed, std::int64_t repetition) {
+  auto made = std::make_shared<world::Cliques>(world::CliquesOptions{.cliques = whole(cliques, "cliques", 1),
+                                                                     .size = whole(size, "size", 1),
+                                                                     .dimension = whole(dimension, "dimension", 1),
+                                                                     .arms = whole(arms, "arms", 1),
+                                                                     .graph_noise = graph_noise,
+                                                                     .payoff_noise = payoff_noise,
+                                                                     .seed = whole(seed, "seed"),
+                                                                     .repetition = whole(repetition, "repetition")});
+  const std::size_t users = made->graph().node_count();
+  return wrapped(std::move(made), PythonNames(users));
+}
+
+PythonWorld linear(const PythonGraph& graph, nb::handle user_vectors, std::int64_t dimension, std::int64_t arms,
+                   double payoff_noise, double smoothing, std::int64_t seed, std::int64_t repetition) {
+  const world::LinearOptions options{.dimension = whole(dimension, "dimension", 1),
+                                     .arms = whole(arms, "arms", 1),
+                                     .payoff_noise = payoff_noise,
+                                     .smoothing = smoothing,
+                                     .seed = whole(seed, "seed"),
+                                     .repetition = whole(repetition, "repetition")};
+  if (user_vectors.is_none()) return wrapped(std::make_shared<world::Linear>(graph.graph, options), graph.users);
+  const Array<double> vectors(user_vectors, "user_vectors");
+  vectors.expect(
+      vectors.dimensions() == 2 && vectors.size(0) == graph.users.size() && vectors.size(1) == options.dimension,
+      "(" + std::to_string(graph.users.size()) + ", " + std::to_string(options.dimension) + ")");
+  const auto all = vectors.all();
+  return wrapped(std::make_shared<world::Linear>(graph.graph, std::vector<double>(all.begin(), all.end()), options),
+                 graph.users);
+}
+
+PythonWorld catalogue(const PythonDataset& data, std::int64_t arms, std::int64_t seed, std::int64_t repetition) {
+  auto made = std::make_shared<world::Catalogue>(
+      data.data,
+      world::CatalogueOptions{
+          .arms = whole(arms, "arms", 1), .seed = whole(seed, "seed"), .repetition = whole(repetition, "repetition")});
+  return {std::move(made), data.users, data.items};
+}
+
+nb::object round_of(const PythonWorld& self, std::int64_t t) {
+  const std::size_t number = whole(t, "t");
+  world::Round round;
+  {
+    const nb::gil_scoped_release released;
+    self.world->round(number, round);
+  }
+  const std::size_t arms = round.payoffs.size();
+  nb::object items = nb::none();
+  if (!round.items.empty()) {
+    nb::list chosen;
+    for (const NodeId item : round.items) chosen.append(self.items.name(item));
+    items = chosen;
+  }
+  nb::object expected = nb::none();
+  if (!round.expected.empty()) expected = array_of(std::move(round.expected));
+  return nb::module_::import_("goblin._types")
+      .attr("Round")(self.users.name(round.user), array_of(std::move(round.contexts), {arms, self.world->dimension()}),
+                     array_of(std::move(round.payoffs)), expected, items);
+}
+
+PythonDataset wrapped(data::Dataset data) {
+  const PythonNames users(data.graph.names(), data.graph.node_count());
+  const PythonNames items(data.items, data.items.size());
+  return {std::make_shared<const data::Dataset>(std::move(data)), users, items};
+}
+
+data::ContextOptions context_options(const nb::dict& given) {
+  data::ContextOptions options;
+  const auto flag = [&given](const char* name, bool& value) {
+    if (given.contains(name)) value = nb::cast<bool>(given[name]);
+  };
+  flag("split_tags", options.split_tags);
+  flag("lower_case", options.lower_case);
+  flag("inverse_document_frequency", options.inverse_document_frequency);
+  flag("unit_rows", options.unit_rows);
+  flag("centre", options.centre);
+  flag("count_untagged", options.count_untagged);
+  flag("zero_untagged", options.zero_untagged);
+  if (given.contains("minimum_count") && !given["minimum_count"].is_none()) {
+    options.minimum_count = whole(nb::cast<std::int64_t>(given["minimum_count"]), "minimum_count");
+  }
+  options.dimension = whole(nb::cast<std::int64_t>(given["dimension"]), "dimension", 1);
+  options.mean_length = nb::cast<double>(given["mean_length"]);
+  return options;
+}
+
+PythonDataset read(const std::string& kind, const std::string& folder, const nb::dict& options,
+                   const std::string& cache) {
+  const data::ContextOptions contexts = context_options(options);
+  std::optional<data::Dataset> data;
+  {
+    const nb::gil_scoped_release released;
+    if (kind == "files") {
+      data = data::read_own_files(folder, {.items = data::ItemFields::automatic, .contexts = contexts});
+    } else {
+      const data::ReadOptions read_options{.contexts = contexts, .cache = cache};
+      data = kind == "lastfm" ? data::read_lastfm(folder, read_options) : data::read_delicious(folder, read_options);
+    }
+  }
+  return wrapped(*std::move(data));
+}
+
+void make_dataset(PythonDataset* self, const PythonGraph& graph, nb::handle items, nb::handle contexts,
+                  nb::handle payoff_users, nb::handle payoff_items, nb::handle payoffs, const std::string& name) {
+  const PythonNames item_names(items, "item");
+  const Array<double> numbers(contexts, "contexts");
+  numbers.expect(numbers.dimensions() == 2 && numbers.size(0) == item_names.size() && numbers.size(1) > 0,
+                 "(" + std::to_string(item_names.size()) + ", dimension), one row an item");
+  for (const double number : numbers.all()) {
+    if (!std::isfinite(number)) {
+      throw std::invalid_argument(numbers.described() + ": " + std::to_string(number) + " (must be finite)");
+    }
+  }
+  const auto rows = graph.users.find_all(payoff_users, "user");
+  const auto columns = item_names.find_all(payoff_items, "item");
+  const Array<double> values(payoffs, "payoffs");
+  values.expect(values.dimensions() == 1 && values.size(0) == rows.size() && rows.size() == columns.size(),
+                "one number for each user and item");
+  std::vector<data::Entry> entries;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const double value = values.all()[k];
+    if (!std::isfinite(value)) {
+      throw std::invalid_argument(values.described() + ": " + std::to_string(value) + " (must be finite)");
+    }
+    if (value != 0.0) entries.push_back({rows[k], columns[k], value});
+  }
+  data::Dataset data;
+  data.name = name;
+  data.graph = graph.graph;
+  for (std::size_t item = 0; item < item_names.size(); ++item) data.items.insert(std::to_string(item));
+  data.contexts.dimension = numbers.size(1);
+  data.contexts.numbers.assign(numbers.all().begin(), numbers.all().end());
+  data.payoffs = data::SparseRows(graph.users.size(), item_names.size(), entries);
+  new (self) PythonDataset{std::make_shared<const data::Dataset>(std::move(data)), graph.users, item_names};
+}
+
+nb::object contexts_of(const PythonDataset& self) {
+  const data::ItemContexts& contexts = self.data->contexts;
+  return array_of(contexts.numbers, {self.items.size(), contexts.dimension});
+}
+
+/// Indices of users and items, and payoffs.
+nb::tuple payoffs_of(const PythonDataset& self) {
+  const auto entries = self.data->payoffs.entries();
+  return nb::make_tuple(column_of<std::int64_t>(entries, [](const auto& entry) { return entry.row; }),
+                        column_of<std::int64_t>(entries, [](const auto& entry) { return entry.column; }),
+                        column_of<double>(entries, [](const auto& entry) { return entry.value; }));
+}
+
+}  // namespace
+
+void bind_worlds(nb::module_& module) {
+  nb::class_<PythonDataset>(module, "Dataset", nb::type_slots(collected_slots<PythonDataset>()),
+                            "Users, friends, items and payoffs; made by goblin.Dataset and goblin.datasets.")
+      .def("__init__", &make_dataset, nb::arg("graph"), nb::arg("items"), nb::arg("contexts"), nb::arg("payoff_users"),
+           nb::arg("payoff_items"), nb::arg("payoffs"), nb::arg("name"),
+           nb::sig("def __init__(self, graph: Graph, items: collections.abc.Iterable[typing.Any], "
+                   "contexts: numpy.typing.ArrayLike, payoff_users: collections.abc.Iterable[typing.Any], "
+                   "payoff_items: collections.abc.Iterable[typing.Any], payoffs: numpy.typing.ArrayLike, "
+                   "name: str) -> None"))
+      .def(
+          "__init__", [](PythonDataset* self, const PythonDataset& other) { new (self) PythonDataset(other); },
+          nb::arg("other"), nb::sig("def __init__(self, other: Dataset) -> None"))
+      .def_prop_ro(
+          "name", [](const PythonDataset& self) { return self.data->name; }, "What the data is called.")
+      .def_prop_ro(
+          "graph",
+          [](const PythonDataset& self) {
+            return PythonGraph{self.data->graph, self.users};
+          },
+          "The users and their friends.")
+      .def_prop_ro(
+          "users", [](const PythonDataset& self) { return self.users.list(); },
+          nb::sig("def users(self) -> list[typing.Any]"), "The users' names.")
+      .def_prop_ro(
+          "items", [](const PythonDataset& self) { return self.items.list(); },
+          nb::sig("def items(self) -> list[typing.Any]"), "The items' names.")
+      .def_prop_ro(
+          "dimension", [](const PythonDataset& self) { return self.data->contexts.dimension; },
+          "How many numbers a context has.")
+      .def_prop_ro("contexts", &contexts_of, nb::sig("def contexts(self) -> numpy.typing.NDArray[numpy.float64]"),
+                   "The items' contexts, shape (items, dimension).")
+      .def("_payoffs", &payoffs_of,
+           nb::sig("def _payoffs(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"));
+
+  nb::class_<PythonWorld>(module, "World", nb::type_slots(collected_slots<PythonWorld>()),
+                          "What a bandit plays in: round t is the same for everybody who asks.")
+      .def(
+          "__init__", [](PythonWorld* self, const PythonWorld& other) { new (self) PythonWorld(other); },
+          nb::arg("other"), nb::sig("def __init__(self, other: World) -> None"))
+      .def_prop_ro(
+          "name", [](const PythonWorld& self) { return std::string(self.world->name()); }, "What the world is called.")
+      .def_prop_ro(
+          "dimension", [](const PythonWorld& self) { return self.world->dimension(); },
+          "How many numbers a context has.")
+      .def_prop_ro(
+          "seed", [](const PythonWorld& self) { return self.world->seed(); },
+          "What every random number of the world comes from.")
+      .def_prop_ro(
+          "repetition", [](const PythonWorld& self) { return self.world->repetition(); },
+          "Other rounds from the same seed.")
+      .def_prop_ro(
+          "users", [](const PythonWorld& self) { return self.users.list(); },
+          nb::sig("def users(self) -> list[typing.Any]"), "The users' names.")
+      .def_prop_ro(
+          "items", [](const PythonWorld& self) { return self.items.list(); },
+          nb::sig("def items(self) -> list[typing.Any]"), "The items' names; empty where there are no items.")
+      .def_prop_ro(
+          "graph",
+          [](const PythonWorld& self) {
+            return PythonGraph{self.world->graph(), self.users};
+          },
+          "What the bandits get to see of who is a friend of whom.")
+      .def("round", &round_of, nb::arg("t"), nb::sig("def round(self, t: int) -> goblin._types.Round"),
+           "Round t = 0, 1, ...: the user, the candidates' contexts (arms, dimension) and what each would pay.");
+
+  module.def("cliques", &cliques, nb::arg("cliques"), nb::arg("size"), nb::arg("dimension"), nb::arg("arms"),
+             nb::arg("graph_noise"), nb::arg("payoff_noise"), nb::arg("seed"), nb::arg("repetition"));
+  module.def("linear", &linear, nb::arg("graph"), nb::arg("user_vectors").none(), nb::arg("dimension"), nb::arg("arms"),
+             nb::arg("payoff_noise"), nb::arg("smoothing"), nb::arg("seed"), nb::arg("repetition"),
+             nb::sig("def linear(graph: Graph, user_vectors: numpy.typing.ArrayLike | None, dimension: int, arms: int, "
+                     "payoff_noise: float, smoothing: float, seed: int, repetition: int) -> World"));
+  module.def("catalogue", &catalogue, nb::arg("data"), nb::arg("arms"), nb::arg("seed"), nb::arg("repetition"));
+  module.def("read", &read, nb::arg("kind"), nb::arg("folder"), nb::arg("options"), nb::arg("cache"),
+             nb::sig("def read(kind: str, folder: str, options: dict[str, typing.Any], cache: str) -> Dataset"));
+}
+
+}  // namespace goblin::python

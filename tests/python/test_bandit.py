@@ -1,0 +1,285 @@
+"""What a bandit does: the algorithm, users and friends, files and copies."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import goblin
+
+PATH = [("ann", "bob"), ("bob", "cat")]
+KINDS: list[Any] = [
+    goblin.GobLin,
+    goblin.LinUcbSin,
+    goblin.LinUcbInd,
+    lambda *args, **kwargs: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **kwargs),
+    lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
+]
+
+
+def trained(kind: Any = goblin.GobLin, edges: Any = PATH, rewards: int = 30) -> goblin.Bandit:
+    bandit: goblin.Bandit = kind(edges, dimension=3, alpha=0.2)
+    random = np.random.default_rng(1)
+    for _ in range(rewards):
+        bandit.update(bandit.users[random.integers(3)], random.normal(size=3), random.normal())
+    return bandit
+
+
+def same_belief(a: goblin.Bandit, b: goblin.Bandit) -> bool:
+    X = np.random.default_rng(2).normal(size=(5, 3))
+    return all(
+        np.array_equal(a.scores(left, X).score, b.scores(right, X).score)
+        for left, right in zip(a.users, b.users, strict=True)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_the_formula(kind: Any, random: np.random.Generator) -> None:
+    bandit = kind(PATH, dimension=2, alpha=0.3)
+    A = np.eye(3)
+    node_of = {"ann": 0, "bob": 1, "cat": 2}
+    if bandit.policy == "linucb-sin":
+        A, node_of = np.eye(1), dict.fromkeys(node_of, 0)
+    if bandit.policy == "gob.lin":
+        A = np.eye(3) + np.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    if bandit.policy == "gob.lin.macro":
+        A, node_of = np.eye(2) + np.array([[1, -1], [-1, 1]]), {"ann": 0, "bob": 0, "cat": 1}
+    if bandit.policy == "gob.lin.block":
+        A = np.eye(3) + np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    N = np.kron(A, np.eye(2))
+    c = np.zeros(len(N))
+    for t in range(25):
+        user = bandit.users[t % 3]
+        block = slice(2 * node_of[user], 2 * node_of[user] + 2)
+        X = random.normal(size=(4, 2))
+        w, C = np.linalg.solve(N, c)[block], np.linalg.inv(N)[block, block]
+        width = 0.3 * np.sqrt(np.einsum("ki,ij,kj->k", X, C, X) * np.log(t + 2))
+        found = bandit.scores(user, X)
+        np.testing.assert_allclose(found.mean, X @ w, atol=1e-10)
+        np.testing.assert_allclose(found.width, width, atol=1e-10)
+        np.testing.assert_array_equal(found.score, found.mean + found.width)
+        assert bandit.select(user, X) == np.argmax(found.score)
+        assert bandit.rank(user, X, 3).tolist() == np.argsort(-found.score)[:3].tolist()
+        np.testing.assert_allclose(bandit.mean(user), w, atol=1e-10)
+        np.testing.assert_allclose(bandit.covariance(user), C, atol=1e-10)
+        reward = random.normal()
+        bandit.update(user, X[0], reward)
+        N[block, block] += np.outer(X[0], X[0])
+        c[block] += reward * X[0]
+    assert bandit.rewards == 25
+
+
+def test_a_batch_is_its_rows(random: np.random.Generator) -> None:
+    one, batch = trained(rewards=0), trained(rewards=0)
+    users = random.choice(["ann", "bob", "cat"], size=40)
+    X, rewards = random.normal(size=(40, 3)), random.normal(size=40)
+    for user, x, reward in zip(users, X, rewards, strict=True):
+        one.update(str(user), x, reward)
+    assert batch.partial_fit(users, X, rewards) is batch
+    assert same_belief(one, batch)
+    means = batch.predict_expectations(users, X)
+    assert means.tolist() == [batch.scores(str(user), x[None]).mean[0] for user, x in zip(users, X, strict=True)]
+    blocks = random.normal(size=(40, 4, 3))
+    assert batch.predict_expectations(list(users), blocks).shape == (40, 4)
+    assert batch.predict_expectations(users, blocks)[7].tolist() == batch.scores(str(users[7]), blocks[7]).mean.tolist()
+    assert batch.predict_expectations([], np.empty((0, 3))).shape == (0,)
+
+
+def test_a_bad_batch_changes_nothing() -> None:
+    bandit = trained()
+    before = bandit.copy()
+    with pytest.raises(ValueError, match=r"X: shape \(2, 3\).*nan"):
+        bandit.partial_fit(["ann", "bob"], [[1, 2, 3], [1, np.nan, 3]], [1, 2])
+    with pytest.raises(KeyError, match="'dan'"):
+        bandit.partial_fit(["ann", "dan"], np.ones((2, 3)), [1, 2])
+    with pytest.raises(ValueError, match=r"rewards: shape \(2,\).*rewards\[1\] is inf"):
+        bandit.partial_fit(["ann", "bob"], np.ones((2, 3)), [1, np.inf])
+    assert same_belief(bandit, before)
+
+
+def test_masks_leave_candidates_out() -> None:
+    bandit = trained()
+    X = np.eye(3)
+    best = bandit.select("ann", X)
+    allowed = np.arange(3) != best
+    assert bandit.select("ann", X, allowed) == bandit.rank("ann", X, 2)[1]
+    assert best not in bandit.rank("ann", X, 3, allowed=allowed)
+    assert bandit.scores("ann", X, allowed).score[best] == -np.inf
+    with pytest.raises(ValueError, match=r"allowed: shape \(2,\) \(must be \(3,\)"):
+        bandit.select("ann", X, [True, False])
+    with pytest.raises(ValueError, match="leaves out all"):
+        bandit.select("ann", X, [False] * 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_users_and_friends_come_and_go(kind: Any) -> None:
+    bandit = trained(kind)
+    before = bandit.copy()
+    bandit.add_user(("dan", 4))
+    assert ("dan", 4) in bandit and "dan" not in bandit and len(bandit) == 4
+    bandit.add_edge(("dan", 4), "cat", weight=0.5)
+    bandit.remove_edge(("dan", 4), "cat")
+    X = np.eye(3)
+    for user in before.users:
+        np.testing.assert_allclose(bandit.scores(user, X).score, before.scores(user, X).score, atol=1e-10)
+    with pytest.raises(ValueError, match="must not be there already"):
+        bandit.add_user("ann")
+    with pytest.raises(KeyError, match="'eve'"):
+        bandit.add_edge("eve", "ann")
+    with pytest.raises(ValueError, match="must be in the graph"):
+        bandit.remove_edge("ann", ("dan", 4))
+
+
+def test_numbered_users_may_get_other_names() -> None:
+    bandit = goblin.GobLin([(0, 1)], dimension=1)
+    bandit.add_user(2)
+    bandit.add_user(17)
+    bandit.add_user("ann")
+    assert bandit.users == [0, 1, 2, 17, "ann"]
+    bandit.update(np.int64(17), [1.0], 1.0)
+    assert bandit.mean(17)[0] > 0 and bandit.mean(1)[0] == 0
+    assert 3 not in bandit and -1 not in bandit and 10**30 not in bandit
+
+
+def test_clusters_in_every_form() -> None:
+    labels = [0, 0, 1]
+    named = {"cat": "x", "bob": "y", "ann": "y"}
+    for clusters in (labels, np.array(labels), named, goblin.cluster(PATH, 2)):
+        bandit = goblin.GobLinMacro(PATH, dimension=1, clusters=clusters)
+        assert bandit.summary()["nodes"] == 2
+    assert bandit.cluster("ann") in (0, 1)
+    assert goblin.GobLin(PATH).cluster("ann") is None
+    bandit.add_user("dan", cluster=1)
+    assert bandit.cluster("dan") == 1
+    with pytest.raises(ValueError, match="2 labels"):
+        goblin.GobLinBlock(PATH, clusters=[0, 1])
+    with pytest.raises(KeyError, match="'cat' has no cluster"):
+        goblin.GobLinBlock(PATH, clusters={"ann": 1, "bob": 1})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_pickles_and_copies_go_on_to_the_last_bit(kind: Any, tmp_path: Path) -> None:
+    bandit = trained(kind)
+    bandit.add_user("dan")
+    bandit.save(tmp_path / "model")
+    others = [
+        goblin.load(tmp_path / "model"),
+        type(bandit).load(str(tmp_path / "model")),
+        pickle.loads(pickle.dumps(bandit)),
+        copy.copy(bandit),
+        copy.deepcopy(bandit),
+        bandit.copy(),
+    ]
+    for other in others:
+        assert type(other) is type(bandit) and other.users == bandit.users
+        assert same_belief(other, bandit)
+    before = bandit.copy()
+    for other in others:
+        other.update("ann", [1.0, 0.0, 0.0], 1.0)
+    assert same_belief(bandit, before)  # a copy is a copy
+    bandit.update("ann", [1.0, 0.0, 0.0], 1.0)
+    assert all(same_belief(bandit, other) for other in others)
+
+
+@pytest.mark.parametrize(
+    "users", [[10, 20, 30], ["=a", "", "1"], [1, "1", (1, "1")], [None, 2.5, b"x"], [0, 1, 2], ["a\n", "\udcff", "ü"]]
+)
+def test_files_keep_names(users: list[Any], tmp_path: Path) -> None:
+    bandit = trained(edges=[(users[0], users[1]), (users[1], users[2])])
+    bandit.save(tmp_path / "model")
+    loaded = goblin.GobLin.load(tmp_path / "model")
+    assert loaded.users == users and [type(user) for user in loaded.users] == [type(user) for user in users]
+    assert same_belief(loaded, bandit)
+
+
+class Person:
+    def __init__(self) -> None:
+        self.bandit: goblin.Bandit | None = None
+
+
+def test_own_types_as_users(tmp_path: Path) -> None:
+    people = [Person(), Person(), Person()]
+    bandit = trained(edges=[(people[0], people[1]), (people[1], people[2])])
+    with pytest.raises(ValueError, match="pickle keeps any"):
+        bandit.save(tmp_path / "model")
+    assert same_belief(pickle.loads(pickle.dumps(bandit)), bandit)
+    with pytest.raises(KeyError):
+        bandit.select(Person(), np.eye(3))
+
+
+def test_a_cycle_through_a_user_is_collected() -> None:
+    person = Person()
+    bandit = goblin.GobLin([(person, "ann")], dimension=1)
+    person.bandit = bandit
+    gone = weakref.ref(bandit)
+    del bandit, person
+    gc.collect()
+    assert gone() is None
+
+
+class Loud(goblin.GobLin):
+    """A class of one's own."""
+
+
+def test_subclasses_keep_their_type_and_attributes(tmp_path: Path) -> None:
+    bandit = Loud(PATH, dimension=2)
+    bandit.volume = 11  # type: ignore[attr-defined]
+    for other in (pickle.loads(pickle.dumps(bandit)), copy.copy(bandit)):
+        assert type(other) is Loud and other.volume == 11
+    bandit.save(tmp_path / "model")
+    assert type(Loud.load(tmp_path / "model")) is Loud
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        goblin.load(tmp_path / "nothing")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(goblin.DataError, match="is not a goblin model file"):
+        goblin.load(tmp_path / "text")
+    trained().save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"the policy is gob\.lin \(must be linucb-sin"):
+        goblin.LinUcbSin.load(tmp_path / "model")
+    with pytest.raises(OSError, match="cannot be written"):
+        trained().save(tmp_path / "no" / "such" / "folder")
+
+
+def test_wrong_options() -> None:
+    with pytest.raises(ValueError, match="alpha: -1"):
+        goblin.GobLin(PATH, alpha=-1.0)
+    with pytest.raises(ValueError, match="dimension: 0"):
+        goblin.GobLin(PATH, dimension=0)
+    with pytest.raises(TypeError, match="no option 'rigde'"):
+        goblin.GobLin(PATH, rigde=2.0)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="engine"):
+        goblin.GobLin(PATH, engine="steam")
+    with pytest.raises(MemoryError, match="more than the 10 bytes"):
+        goblin.GobLin(PATH, memory_limit=10)
+    with pytest.raises(TypeError, match="has no policy"):
+        goblin.Bandit(PATH, 2, 0.1)
+
+
+def test_options_matter() -> None:
+    X = np.eye(3)
+    plain = trained().scores("bob", X)
+    other: Any
+    for other in ({"ridge": 2.0}, {"coupling": 3.0}, {"printed_bound": (1.0, 0.1, 1.0)}):
+        bandit = trained(lambda *args, other=other, **kwargs: goblin.GobLin(*args, **kwargs, **other))
+        assert not np.allclose(bandit.scores("bob", X).score, plain.score)
+    sparse = trained(lambda *args, **kwargs: goblin.GobLin(*args, **kwargs, engine="sparse"))
+    assert sparse.summary()["components"][0]["engine"] == "sparse"
+    np.testing.assert_allclose(sparse.scores("bob", X).score, plain.score, atol=1e-7)
+
+
+def test_what_a_bandit_says_of_itself() -> None:
+    bandit = trained()
+    assert repr(bandit) == "GobLin(3 users, dimension=3, alpha=0.2, 30 rewards)"
+    assert (bandit.policy, bandit.dimension, bandit.alpha, bandit.users) == ("gob.lin", 3, 0.2, ["ann", "bob", "cat"])
+    assert bandit.graph.edge_count == 2 and bandit.log_determinant > 0
+    assert bandit.summary()["rewards"] == 30

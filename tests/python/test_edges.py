@@ -1,0 +1,133 @@
+"""Graphs from every form, and their clusters."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas
+import polars
+import pytest
+import scipy.sparse
+
+import goblin
+
+
+def weights_of(graph: Any) -> dict[frozenset[Any], float]:
+    ends, weights = graph.edges()
+    return {frozenset((graph.users[a], graph.users[b])): weight for (a, b), weight in zip(ends, weights, strict=True)}
+
+
+PLAIN = {frozenset((0, 1)): 1.0, frozenset((1, 2)): 1.0}
+WEIGHTED = {frozenset((0, 1)): 0.5, frozenset((1, 2)): 2.0}
+MATRIX = np.array([[0, 0.5, 0], [0.5, 0, 2.0], [0, 2.0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        (np.array([[0, 1], [1, 2]]), PLAIN),
+        (np.array([[0, 1], [1, 2]], dtype=np.uint8), PLAIN),
+        (np.array([[0.0, 1.0], [1.0, 2.0]]), PLAIN),
+        ([(0, 1), (1, 2)], PLAIN),
+        ([[0, 1], [1, 2]], PLAIN),
+        (((0, 1), (1, 2, 1.0)), PLAIN),
+        (iter([(0, 1), (1, 2)]), PLAIN),
+        (networkx.path_graph(3), PLAIN),
+        (pandas.DataFrame({"a": [0, 1], "b": [1, 2]}), PLAIN),
+        (polars.DataFrame({"a": [0, 1], "b": [1, 2]}), PLAIN),
+        (goblin.Graph([(0, 1), (1, 2)]), PLAIN),
+        (np.array([[0, 1, 0.5], [1, 2, 2.0]]), WEIGHTED),
+        ([(0, 1, 0.5), (1, 2, 2.0)], WEIGHTED),
+        (scipy.sparse.csr_matrix(MATRIX), WEIGHTED),
+        (scipy.sparse.csr_array(MATRIX), WEIGHTED),
+        (scipy.sparse.coo_matrix(np.triu(MATRIX)), WEIGHTED),
+        (networkx.from_numpy_array(MATRIX), WEIGHTED),
+        (pandas.DataFrame({"a": [0, 1], "b": [1, 2], "w": [0.5, 2.0]}), WEIGHTED),
+        ([(0, 1, 0.25), (1, 0, 0.25), (1, 2, 2.0)], WEIGHTED),
+    ],
+)
+def test_every_form(edges: Any, expected: dict[Any, float]) -> None:
+    graph = goblin.Graph(edges)
+    assert graph.users == [0, 1, 2] and len(graph) == 3
+    assert weights_of(graph) == expected
+
+
+def test_any_hashable_names() -> None:
+    names: list[Any] = ["ann", 7, ("x", 1), None, frozenset({3}), 2.5]
+    graph = goblin.Graph(list(itertools.pairwise(names)))
+    assert graph.users == names
+    bandit = goblin.GobLin(graph, dimension=1)
+    for name in names:
+        bandit.update(name, [1.0], 1.0)
+    text = goblin.Graph(np.array([["ann", "bob"], ["bob", "cat"]]))
+    assert text.users == ["ann", "bob", "cat"]
+    assert weights_of(goblin.Graph(np.array([("ann", "bob", 0.5)], dtype=object))) == {frozenset(("ann", "bob")): 0.5}
+    social = networkx.Graph()
+    social.add_edge("ann", "bob", weight=3.0)
+    social.add_node("zoe")
+    assert goblin.Graph(social).users == ["ann", "bob", "zoe"]
+
+
+def test_users_in_order_of_appearance_or_as_given() -> None:
+    assert goblin.Graph(np.array([[30, 10], [10, 20]])).users == [30, 10, 20]
+    assert goblin.Graph([(30, 10), (10, 20)]).users == [30, 10, 20]
+    given = goblin.Graph(np.array([[30, 10], [10, 20]]), users=[10, 20, 30, 40])
+    assert given.users == [10, 20, 30, 40] and weights_of(given) == {frozenset((10, 30)): 1.0, frozenset((10, 20)): 1.0}
+    assert goblin.Graph([(2, 0)], users=4).users == [0, 1, 2, 3]
+    assert goblin.Graph([], users=["ann"]).users == ["ann"]
+    assert goblin.Graph(np.empty((0, 2), dtype=int), users=2).edge_count == 0
+    assert goblin.Graph(scipy.sparse.csr_matrix(MATRIX), users="abc").users == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "error", "message"),
+    [
+        (np.ones(4), ValueError, r"edges: shape \(4,\)"),
+        (np.ones((2, 4)), ValueError, "edges: 4 columns"),
+        (np.array([[0.5, 1.0]]), ValueError, "no whole number"),
+        (np.array([[np.nan, 1.0]]), ValueError, "no whole number"),
+        ([(0, 1), (1,)], ValueError, r"edges\[1\]: \(1,\) \(must be a pair or a triple\)"),
+        (["ab"], ValueError, r"edges\[0\]: 'ab'"),
+        ([(0, 1, "heavy")], ValueError, "a weight is no number"),
+        ([(0, 1, -1.0)], ValueError, "positive"),
+        ([(0, 1, np.nan)], ValueError, "finite"),
+        ([(0, 0)], ValueError, "itself|self"),
+        ("edges.tsv", ValueError, "edges: str"),
+        (7, ValueError, "edges: int"),
+        (scipy.sparse.csr_matrix(np.ones((2, 3))), ValueError, r"edges: shape \(2, 3\)"),
+        ([([], 1)], TypeError, "unhashable"),
+    ],
+)
+def test_wrong_edges(edges: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        goblin.GobLin(edges)
+
+
+def test_wrong_users() -> None:
+    with pytest.raises(KeyError, match="user 2 has an edge"):
+        goblin.Graph([(0, 2)], users=2)
+    with pytest.raises(ValueError, match="'ann' stands twice"):
+        goblin.Graph([], users=["ann", "ann"])
+
+
+def test_clusters() -> None:
+    edges = [(a, b) for group in range(3) for a in range(5 * group, 5 * group + 5) for b in range(a + 1, 5 * group + 5)]
+    clustering = goblin.cluster(edges, 3)
+    assert clustering.labels.tolist() == [k // 5 for k in range(15)]
+    assert clustering.sizes.tolist() == [5, 5, 5] and clustering.normalized_cut == 0 and clustering.inside == 1
+    assert goblin.cluster(edges, method="components").sizes.tolist() == [5, 5, 5]
+    named = goblin.cluster([(f"u{a}", f"u{b}") for a, b in edges], 3, method="metis").as_dict()
+    assert named["u0"] == named["u4"] != named["u5"]
+    with pytest.raises(ValueError, match="clusters: 16"):
+        goblin.cluster(edges, 16)
+
+
+def test_networks() -> None:
+    graph, community = goblin.networks.communities(60, 3, average_degree=4, mixing=0.1, seed=2)
+    again, _ = goblin.networks.communities(60, 3, average_degree=4, mixing=0.1, seed=2)
+    assert weights_of(graph) == weights_of(again)
+    ends, _ = graph.edges()
+    assert np.mean(community[ends[:, 0]] == community[ends[:, 1]]) > 0.6

@@ -1,0 +1,247 @@
+"""Worlds, simulations and sweeps; what they give goes into frames and figures, and an interrupt stops them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pytest
+import scipy.sparse
+
+import goblin
+
+
+def small(**options: Any) -> goblin.Cliques:
+    return goblin.Cliques(cliques=2, size=5, dimension=4, **options)
+
+
+def own_data() -> goblin.Dataset:
+    return goblin.Dataset(
+        edges=[("ann", "bob"), ("cat", "dan")],
+        items=["tea", "cake", "pie"],
+        contexts=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.5]],
+        payoffs=[("ann", "tea", 1.0), ("bob", "tea", 1.0), ("cat", "cake", 1.0), ("eve", "pie", 0.5)],
+    )
+
+
+def test_simulate_is_the_loop_one_would_write() -> None:
+    world = small(payoff_noise=0.2, seed=3)
+    bandit, other = goblin.GobLin(world.graph, dimension=4), goblin.GobLin(world.graph, dimension=4)
+    trace = goblin.simulate(bandit, world, rounds=150)
+    reward = regret = 0.0
+    for t in range(150):
+        round = world.round(t)
+        arm = other.select(round.user, round.X)
+        other.update(round.user, round.X[arm], round.payoffs[arm])
+        assert round.expected is not None
+        reward += round.payoffs[arm]
+        regret += round.expected.max() - round.expected[arm]
+        assert trace.rows["arm"][t] == arm and trace.rows["user"][t] == round.user
+    assert (trace.rounds, trace.policy, trace.world, trace.alpha) == (150, "gob.lin", "cliques", 0.05)
+    assert trace.reward == pytest.approx(reward) and trace.regret == pytest.approx(regret)
+    assert trace.normalized_reward == trace.reward - trace.random_reward
+    assert trace.regret_bound is not None and trace.regret_bound > trace.regret
+    assert np.array_equal(bandit.mean(0), other.mean(0)) and bandit.rewards == 150
+    assert trace.seconds > 0 and trace.summary["rewards"] == 150
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
+def test_columns_go_into_frames(frame: Any) -> None:
+    trace = goblin.simulate(goblin.GobLin(small().graph, dimension=4), small(), rounds=100, record_every=10)
+    table = frame(trace.columns())
+    assert table.shape == (10, 13)
+    assert table["round"].to_numpy().tolist() == list(range(10, 101, 10))
+    assert set(table["policy"]) == {"gob.lin"}
+    world = goblin.Catalogue(own_data(), arms=2)
+    played = frame(goblin.simulate(goblin.LinUcbInd(world.graph, dimension=2), world, rounds=20).columns())
+    assert set(played["user"]) <= {"ann", "bob", "cat", "eve"} and set(played["item"]) <= {"tea", "cake", "pie"}
+    swept = goblin.sweep([small(repetition=k) for k in range(3)], ["gob.lin"], [0.1, 0.2], rounds=30, record_every=10)
+    assert frame(swept.columns()).shape == (18, 13)
+    assert frame(swept.results()).shape[0] == 2
+    assert pickle.loads(pickle.dumps(trace)).reward == trace.reward
+
+
+def test_users_must_be_the_worlds() -> None:
+    world = small()
+    with pytest.raises(ValueError, match=r"make it with world\.graph"):
+        goblin.simulate(goblin.GobLin([(1, 0)], users=[*range(1, 10), 0], dimension=4), world, rounds=1)
+    with pytest.raises(ValueError, match="dimension 5"):
+        goblin.simulate(goblin.GobLin(world.graph, dimension=5), world, rounds=1)
+    with pytest.raises(ValueError, match="rounds: -1"):
+        goblin.simulate(goblin.GobLin(world.graph, dimension=4), world, rounds=-1)
+
+
+def test_a_sweep_is_its_simulations() -> None:
+    worlds = [small(repetition=k, payoff_noise=0.1) for k in range(2)]
+    policies = ["linucb-sin", "gob.lin.macro", "gob.lin.block"]
+    labels = goblin.cluster(worlds[0].graph, 2)
+    one = goblin.sweep(worlds, policies, [0.1, 0.3], rounds=80, clusters=2, threads=1)
+    two = goblin.sweep(worlds, policies, [0.1, 0.3], rounds=80, clusters=labels, threads=2)
+    assert [trace.reward for trace in one.traces] == [trace.reward for trace in two.traces]
+    assert [(trace.policy, trace.alpha, trace.repetition) for trace in one.traces[:4]] == [
+        ("linucb-sin", 0.1, 0),
+        ("linucb-sin", 0.1, 1),
+        ("linucb-sin", 0.3, 0),
+        ("linucb-sin", 0.3, 1),
+    ]
+    bandit = goblin.GobLinBlock(worlds[1].graph, dimension=4, alpha=0.3, clusters=labels)
+    assert goblin.simulate(bandit, worlds[1], rounds=80).reward == one.traces[-1].reward
+    results = one.results()
+    assert results["reward"][0] == pytest.approx(np.mean([trace.reward for trace in one.traces[:2]]))
+    with pytest.raises(ValueError, match="clusters: None"):
+        goblin.sweep(worlds, "gob.lin.macro")
+    with pytest.raises(ValueError, match=r"gob\.lan"):
+        goblin.sweep(worlds, "gob.lan", rounds=1)
+
+
+def test_friends_help() -> None:
+    results = goblin.sweep(goblin.Cliques(seed=1, payoff_noise=0.25), ["linucb-ind", "gob.lin"], rounds=1000).results()
+    assert results["regret"][1] < 0.7 * results["regret"][0]
+
+
+def test_linear_worlds() -> None:
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0]])
+    world = goblin.Linear([("ann", "bob")], dimension=2, arms=3, user_vectors=vectors)
+    round = world.round(5)
+    np.testing.assert_allclose(round.payoffs, round.X @ vectors[["ann", "bob"].index(round.user)])
+    assert np.array_equal(round.X, world.round(5).X)
+    with pytest.raises(ValueError, match=r"user_vectors: shape \(1, 2\) \(must be \(2, 2\)\)"):
+        goblin.Linear([("ann", "bob")], dimension=2, user_vectors=vectors[:1])
+
+
+def test_own_data_in_every_form() -> None:
+    data = own_data()
+    assert data.users == ["ann", "bob", "cat", "dan", "eve"]
+    assert data.payoffs["user"].tolist() == ["ann", "bob", "cat", "eve"]
+    frames = goblin.Dataset(
+        edges=pandas.DataFrame({"a": ["ann", "cat"], "b": ["bob", "dan"]}),
+        items=pandas.Series(data.items),
+        contexts=pandas.DataFrame(data.contexts),
+        payoffs=pandas.DataFrame(data.payoffs),
+    )
+    lazy = goblin.Dataset(
+        edges=polars.DataFrame({"a": ["ann", "cat"], "b": ["bob", "dan"]}),
+        items=polars.Series(data.items),
+        contexts=polars.DataFrame(data.contexts),
+        payoffs=polars.DataFrame(data.payoffs),
+    )
+    payoffs = np.zeros((5, 3))
+    payoffs[[0, 1, 2, 4], [0, 0, 1, 2]] = [1.0, 1.0, 1.0, 0.5]
+    sparse = goblin.Dataset(
+        edges=data.graph, items=data.items, contexts=data.contexts, payoffs=scipy.sparse.csr_matrix(payoffs)
+    )
+    for other in (frames, lazy, sparse):
+        assert other.users == data.users and other.items == data.items
+        for t in range(20):
+            mine, theirs = (goblin.Catalogue(each, arms=2, seed=4).round(t) for each in (data, other))
+            assert mine.user == theirs.user and mine.items == theirs.items
+            assert np.array_equal(mine.X, theirs.X) and np.array_equal(mine.payoffs, theirs.payoffs)
+
+
+def test_wrong_data() -> None:
+    good: dict[str, Any] = {"edges": [(0, 1)], "contexts": np.eye(2), "payoffs": [(0, 0, 1.0)]}
+    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"contexts": np.ones(2)}, ValueError, r"contexts: shape \(2,\)"),
+        ({"contexts": [[1.0, np.nan], [0, 1]]}, ValueError, r"contexts: shape \(2, 2\): nan"),
+        ({"items": ["tea"]}, ValueError, r"contexts: shape \(2, 2\) \(must be \(1, dimension\)"),
+        ({"payoffs": [(0, 5, 1.0)]}, KeyError, "item 5 is not known"),
+        ({"payoffs": [(0, 0, np.inf)]}, ValueError, "inf"),
+        ({"payoffs": [(0, 0, 1.0), (0, 0, 2.0)]}, ValueError, "again"),
+        ({"payoffs": [(0, 0)]}, ValueError, "2 columns"),
+        ({"users": 2, "payoffs": [(7, 0, 1.0)]}, KeyError, "user 7"),
+    ]
+    for change, error, message in wrong:
+        with pytest.raises(error, match=message):
+            goblin.Dataset(**{**good, **change})
+    with pytest.raises(ValueError, match="arms: 3"):
+        goblin.Catalogue(goblin.Dataset(**good), arms=3)
+
+
+def test_lastfm(data: Path) -> None:
+    lastfm = goblin.datasets.lastfm(data)
+    assert (len(lastfm.users), lastfm.graph.edge_count, lastfm.dimension) == (1892, 12717, 25)
+    world = goblin.Catalogue(lastfm, arms=25, seed=7)
+    trace = goblin.simulate(goblin.LinUcbInd(lastfm.graph), world, rounds=500, record_every=0)
+    assert trace.reward > trace.random_reward > 0
+    with pytest.raises(TypeError, match="no option 'center'"):
+        goblin.datasets.lastfm(data, center=True)  # type: ignore[call-arg]
+
+
+def test_delicious(data: Path) -> None:
+    assert len(goblin.datasets.delicious(data, dimension=5).users) == 1867
+
+
+def test_missing_data(tmp_path: Path) -> None:
+    with pytest.raises(goblin.DataError, match=str(tmp_path)):
+        goblin.datasets.lastfm(tmp_path)
+
+
+def test_own_files(tmp_path: Path) -> None:
+    (tmp_path / "edges.tsv").write_text("ann\tbob\n")
+    (tmp_path / "items.tsv").write_text("tea\t1\t0\ncake\t0\t1\n")
+    (tmp_path / "payoffs.tsv").write_text("ann\ttea\t1\n")
+    files = goblin.datasets.files(tmp_path)
+    assert files.users == ["ann", "bob"] and files.contexts.tolist() == [[1, 0], [0, 1]]
+    (tmp_path / "items.tsv").write_text("tea\t1\t0\ncake\t0\n")
+    with pytest.raises(goblin.DataError, match=r"items\.tsv:2"):
+        goblin.datasets.files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "long_work",
+    [
+        "goblin.simulate(goblin.GobLin(world.graph), world, rounds=10**9, record_every=0)",
+        "goblin.sweep([world, world], ['linucb-ind', 'gob.lin'], rounds=10**9, threads=2)",
+    ],
+)
+def test_a_keyboard_interrupt_stops_it(long_work: str) -> None:
+    program = f"import goblin; world = goblin.Cliques(); print('ready', flush=True); {long_work}"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0 and errors.rstrip().endswith("KeyboardInterrupt"), errors
+
+
+def test_an_interrupted_bandit_has_learned_what_it_played() -> None:
+    world = small()
+    bandit = goblin.GobLin(world.graph, dimension=4)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        goblin.simulate(bandit, world, rounds=10**9, record_every=0)
+    timer.join()
+    assert bandit.rewards > 0
+    again = goblin.GobLin(world.graph, dimension=4)
+    goblin.simulate(again, world, rounds=bandit.rewards)
+    assert np.array_equal(again.mean(0), bandit.mean(0))
+
+
+def test_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    worlds = [small(repetition=k) for k in range(2)]
+    trace = goblin.simulate(goblin.GobLin(worlds[0].graph, dimension=4), worlds[0], rounds=50)
+    axes = trace.plot()
+    [line] = axes.get_lines()
+    assert line.get_ydata().tolist() == trace.rows["normalized_reward"].tolist()
+    assert trace.plot("regret", ax=axes, color="red") is axes and len(axes.get_lines()) == 2
+    swept = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], rounds=50, record_every=5)
+    assert len(swept.plot().get_lines()) == 2
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        trace.plot()
