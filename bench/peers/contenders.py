@@ -3,7 +3,7 @@
 A contender has scores(user, contexts, t), of which the highest is its choice, and update(user, context, reward);
 t = 1, 2, ... is the round. One that does the same work as goblin `follows` it (world.play says how). The width of
 goblin's LinUCB is alpha sqrt(x^T C x ln(t + 1)). MABWiser and contextualbandits have alpha sqrt(x^T C x): before every
-decision their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work and can be compared choice for choice.
+decision their alpha is set to alpha sqrt(ln(t + 1)), so that they do the same work, choice for choice.
 """
 
 import importlib
