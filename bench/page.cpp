@@ -138,9 +138,9 @@ std::string row_of(const Measurement& each) {
 }
 
 constexpr const char* method =
-    "Times are processor time of the measuring thread, the mean over the iterations of one run after a warm-up; where "
-    "a "
-    "figure counts what happens in a second, time on the wall. Memory is what the bandit holds, by its own count.";
+    "Times are processor time of the measuring thread, the mean over the iterations of one run; of rounds, after 64 "
+    "more that warm up. Where a figure counts what happens in a second, it is time on the wall. Memory is what the "
+    "bandit holds, by its own count.";
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream out(path, std::ios::binary);
