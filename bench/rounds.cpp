@@ -121,7 +121,7 @@ void dense_rank_one(benchmark::State& state) {
   state.counters["scaled_updates"] = benchmark::Counter(static_cast<double>(state.iterations()) / (factor * factor),
                                                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(dense_rank_one)->Arg(12'000)->Iterations(10)->Unit(benchmark::kMillisecond);
+BENCHMARK(dense_rank_one)->Arg(12'000)->ArgName("rows")->Iterations(10)->Unit(benchmark::kMillisecond);
 
 /// Selecting alone, from the belief after some rewards.
 void select(benchmark::State& state, std::size_t users) {

@@ -4,6 +4,7 @@
 //     ./dev bench --benchmark_filter=local_tolerance        the same at other tolerances
 //     ./dev bench --benchmark_filter=local_reward           what the approximation costs in reward, against sparse
 
+#include "communities.hpp"
 #include "worlds.hpp"
 
 #include <algorithm>
@@ -17,25 +18,6 @@ namespace goblin::bench {
 namespace {
 
 constexpr std::size_t dimension = 25;
-
-/// Users whose vectors are those of their community plus a third of their own: what clicks look like, and made in no
-/// time for a million of them.
-world::Linear community_world(std::size_t users) {
-  auto [graph, community_of] = generate::communities({.nodes = users, .communities = users / 100, .seed = 1});
-  std::vector<double> vectors(users * dimension);
-  std::vector<double> own(dimension);
-  for (std::size_t user = 0; user < users; ++user) {
-    Random shared(2, 0, community_of[user]);
-    Random alone(3, 0, user);
-    double squared = 0.0;
-    for (double& value : own) {
-      value = shared.normal() + 0.33 * alone.normal();
-      squared += value * value;
-    }
-    for (std::size_t k = 0; k < dimension; ++k) vectors[user * dimension + k] = own[k] / std::sqrt(squared);
-  }
-  return {std::move(graph), std::move(vectors), {.dimension = dimension, .arms = 25, .payoff_noise = 0.25}};
-}
 
 double quantile(std::vector<double> values, double share) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -59,7 +41,7 @@ double thread_seconds() {
 
 /// One iteration is one round, select and update; what the world does is not counted.
 void play(benchmark::State& state, std::size_t users, double tolerance) {
-  const world::Linear world = community_world(users);
+  const world::Linear world = community_world({.users = users});
   auto bandit = Bandit::gob_lin(
       world.graph(),
       {.dimension = dimension, .alpha = 0.1, .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance}}});
@@ -123,6 +105,7 @@ BENCHMARK(local_round)
     ->Arg(10'000)
     ->Arg(100'000)
     ->Arg(1'000'000)
+    ->ArgName("users")
     ->Iterations(100'000)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

@@ -36,7 +36,9 @@ Range range_of(const Panel& panel) {
       }
     }
   }
-  if (panel.log_y) return {range.low / 1.3, range.high * 1.3};
+  const bool labels_inside =
+      std::any_of(panel.series.begin(), panel.series.end(), [](const Series& series) { return series.label_at_end; });
+  if (panel.log_y) return {range.low / 1.3, range.high * (labels_inside ? 3.0 : 1.3)};
   if (range.low > 0.0) range.low = 0.0;
   const double air = range.high > range.low ? 0.06 * (range.high - range.low) : 1.0;
   return {range.low < 0.0 ? range.low - air : range.low, range.high + air};
@@ -109,6 +111,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   }
   if (panel.log_x) {
     text += "set logscale x\nset xtics autofreq\n";
+    if (across.high > 1e4 * across.low) text += "set format x '10^{%L}'\n";  // longer numbers would touch
   } else {
     text += fmt::format("set xtics {:g}\n", tic_step(across.high - std::min(0.0, across.low)));
   }
@@ -123,8 +126,11 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   for (std::size_t k = 0; k < panel.series.size(); ++k) {
     const Series& series = panel.series[k];
     const std::string block = fmt::format("${}_{}", name, k);
-    text += fmt::format("set label {} at graph 1.015,{:.4f} left textcolor rgb '{}'\n", in_quotes(series.label),
-                        heights[k], series.colour);
+    const std::string place =
+        series.label_at_end && series.x.back() < across.high
+            ? fmt::format("first {:.8g},{:.8g} center offset 0,0.6", series.x.back(), series.y.back())
+            : fmt::format("graph 1.015,{:.4f} left", heights[k]);
+    text += fmt::format("set label {} at {} textcolor rgb '{}'\n", in_quotes(series.label), place, series.colour);
     if (!series.low.empty()) {
       bands += fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle solid 0.18 noborder, ", block,
                            series.colour);

@@ -54,6 +54,15 @@ TEST(Figure, labels_of_lines_that_end_together_stay_apart) {
   EXPECT_GT(height_of("other") - height_of("gob.lin"), 0.05);
 }
 
+TEST(Figure, a_label_can_stand_where_its_line_ends) {
+  Figure figure = two_lines();
+  figure.panels[0].series[1].label_at_end = true;
+  EXPECT_THAT(gnuplot_script(std::span(&figure, 1)), HasSubstr("set label 'other' at graph 1.015,"));
+  figure.panels[0].series[1].x = {1.0, 1.5};
+  EXPECT_THAT(gnuplot_script(std::span(&figure, 1)), AllOf(HasSubstr("set label 'other' at first 1.5,4.01 center"),
+                                                           HasSubstr("set label 'gob.lin' at graph ")));
+}
+
 TEST(Figure, rows_of_csv) {
   std::ostringstream out;
   write_csv(out, two_lines());

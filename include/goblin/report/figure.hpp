@@ -10,7 +10,7 @@
 
 namespace goblin::report {
 
-/// A line with its label at its right end, and a band around it where low and high are given.
+/// A line with its label at the right border of the panel, and a band around it where low and high are given.
 struct Series {
   std::string label;
   std::string colour;  ///< "#rrggbb"
@@ -19,7 +19,8 @@ struct Series {
   std::vector<double> low;
   std::vector<double> high;
   bool dashed = false;
-  bool marks = false;  ///< a dot at every point
+  bool marks = false;         ///< a dot at every point
+  bool label_at_end = false;  ///< the label stands above the end of a line that ends before the others
 };
 
 struct Panel {

@@ -1,0 +1,114 @@
+#include "measurement.hpp"
+#include "page.hpp"
+#include "temporary_folder.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+namespace goblin::bench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Measurement round_time(const std::string& engine, double users, double seconds) {
+  return {.family = "round_time",
+          .variant = engine,
+          .arguments = {{"users", users}},
+          .seconds = seconds,
+          .wall_seconds = 2.0 * seconds,
+          .iterations = 10,
+          .repetitions = 1,
+          .label = "",
+          .counters = {{"MB", 1.5}}};
+}
+
+std::vector<Measurement> three_sizes() {
+  return {round_time("dense", 10.0, 1e-3), round_time("dense", 100.0, 1e-1), round_time("dense", 1000.0, 10.0),
+          round_time("sparse", 100.0, 1e-3), round_time("sparse", 1000.0, 1e-2)};
+}
+
+Setup some_machine() {
+  return {.commit = "abc<1>",
+          .time = "2026-01-02 03:04",
+          .processor = "a \"fast\" one",
+          .cores = 3,
+          .memory_gigabytes = 24.0,
+          .load = 0.25,
+          .compiler = "g++ 12"};
+}
+
+TEST(BenchResults, exponents_are_slopes_of_logarithms) {
+  const std::vector<double> x = {1.0, 10.0, 100.0, 300.0};
+  std::vector<double> y;
+  for (const double each : x) y.push_back(3.0 * std::pow(each, 1.75));
+  EXPECT_NEAR(fitted_exponent(x, y).value(), 1.75, 1e-12);
+  EXPECT_FALSE(fitted_exponent(std::span(x).first(2), std::span(y).first(2)));
+}
+
+TEST(BenchResults, times_have_three_digits_and_a_unit) {
+  EXPECT_EQ(time_words(1.5), "1.5 s");
+  EXPECT_EQ(time_words(0.0037123), "3.71 ms");
+  EXPECT_EQ(time_words(2.4e-6), "2.4 us");
+  EXPECT_EQ(time_words(3e-10), "0.3 ns");
+}
+
+TEST(BenchResults, a_row_has_name_time_and_memory) {
+  EXPECT_THAT(
+      table_row(round_time("dense", 100.0, 1e-3)),
+      AllOf(HasSubstr("round_time/dense/users:100 "), HasSubstr(" 1 ms "), HasSubstr(" 2 ms "), HasSubstr(" 1.5 MB")));
+}
+
+TEST(BenchResults, a_figure_has_a_line_for_each_variant_and_its_exponent) {
+  const auto figures = figures_of(three_sizes());
+  ASSERT_THAT(figures, SizeIs(1));
+  ASSERT_THAT(figures[0].panels, SizeIs(2));
+  const auto& series = figures[0].panels[0].series;
+  ASSERT_THAT(series, SizeIs(2));
+  EXPECT_EQ(series[0].label, "dense n^{2.00}");
+  EXPECT_EQ(series[1].label, "sparse") << "two points have no exponent";
+  EXPECT_THAT(series[0].y, ::testing::ElementsAre(1.0, 100.0, 1e4)) << "milliseconds";
+}
+
+TEST(BenchResults, the_json_can_be_read) {
+  simdjson::dom::parser parser;
+  const simdjson::padded_string text(json_of(some_machine(), three_sizes()));
+  const simdjson::dom::element read = parser.parse(text);
+  EXPECT_EQ(std::string_view(read["commit"]), "abc<1>");
+  EXPECT_EQ(std::string_view(read["machine"]["processor"]), "a \"fast\" one");
+  EXPECT_EQ(std::uint64_t(read["machine"]["cores"]), 3U);
+  EXPECT_EQ(read["rows"].get_array().size(), 5U);
+  EXPECT_EQ(double(read["rows"].at(2)["arguments"]["users"]), 1000.0);
+  EXPECT_EQ(double(read["rows"].at(2)["seconds"]), 10.0);
+  EXPECT_NEAR(double(read["fits"].at(0)["exponent"]), 2.0, 1e-9);
+  EXPECT_TRUE(read["lastfm_dense_over_round"].is_null());
+}
+
+TEST(BenchResults, the_ratio_of_lastfm_needs_both) {
+  Measurement dense{.family = "dense_rank_one", .variant = "", .arguments = {}, .label = "", .counters = {}};
+  dense.counters["scaled_updates"] = 0.75;
+  Measurement round{
+      .family = "round_lastfm", .variant = "", .arguments = {}, .seconds = 3e-3, .label = "", .counters = {}};
+  round.counters["score_error"] = 1e-10;
+  const std::vector<Measurement> both = {dense, round};
+  EXPECT_NEAR(lastfm_ratio(both).value().ratio(), 250.0, 1e-9);
+  EXPECT_THAT(lastfm_ratio(both)->words(), HasSubstr("250 times faster"));
+  EXPECT_FALSE(lastfm_ratio(std::span(both).first(1)));
+}
+
+TEST(BenchResults, the_page_needs_nothing_else) {
+  const TemporaryFolder folder;
+  write_results(some_machine(), three_sizes(), folder / "new");
+  const std::string page = content_of(folder / "new/index.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("abc&lt;1>"), HasSubstr("<td>round_time/sparse/users:1000</td>"),
+                          Not(HasSubstr("src=")), Not(HasSubstr("<link"))));
+  EXPECT_THAT(content_of(folder / "new/results.json"), HasSubstr("\"rows\""));
+}
+
+}  // namespace
+}  // namespace goblin::bench
