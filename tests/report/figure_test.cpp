@@ -13,19 +13,22 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Figure two_lines() {
-  return {.name = "two-lines",
-          .caption = "",
-          .panels = {{.title = "it's one",
-                      .x_label = "x",
-                      .y_label = "y",
-                      .series = {{.label = "gob.lin",
-                                  .colour = "#010203",
-                                  .x = {1.0, 2.0},
-                                  .y = {3.0, 4.0},
-                                  .low = {2.5, 3.5},
-                                  .high = {3.5, 4.5}},
-                                 {.label = "other", .colour = "#040506", .x = {1.0, 2.0}, .y = {4.0, 4.01}}}}},
-          .columns = 1};
+  return {
+      .name = "two-lines",
+      .caption = "",
+      .panels =
+          {{.title = "it's one",
+            .x_label = "x",
+            .y_label = "y",
+            .series =
+                {{.label = "gob.lin",
+                  .colour = "#010203",
+                  .x = {1.0, 2.0},
+                  .y = {3.0, 4.0},
+                  .low = {2.5, 3.5},
+                  .high = {3.5, 4.5}},
+                 {.label = "other", .colour = "#040506", .x = {1.0, 2.0}, .y = {4.0, 4.01}, .low = {}, .high = {}}}}},
+      .columns = 1};
 }
 
 TEST(Figure, every_policy_has_a_colour_of_its_own) {
