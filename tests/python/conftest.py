@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+def pytest_configure() -> None:
+    """Some tests press Ctrl-C; a shell that runs this in the background has switched that off for its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def from_environment(name: str) -> Path:
