@@ -136,6 +136,9 @@ class Bandit:
         """
         Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
 
+        A keyboard interrupt stops it: what it has learned by then, the first of them, it keeps, and ``rewards`` tells how many.
+        Other threads get their turns in between.
+
         Parameters
         ----------
         users : n users, as a list, an array or a column

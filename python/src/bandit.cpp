@@ -4,12 +4,14 @@
 #include "bindings.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,16 +19,13 @@
 namespace goblin::python {
 namespace {
 
-/// Candidates times d^2 of a decision that keeps the GIL: about ten microseconds.
-constexpr std::size_t little_work = 100'000;
-
 template <typename Work>
-void read(const PythonBandit& self, bool little, Work work) {
-  work_under<std::shared_lock>(self.mutex, little, work);
+void read(const PythonBandit& self, Work work) {
+  work_under<std::shared_lock>(self.mutex, work);
 }
 template <typename Work>
-void change(PythonBandit& self, bool little, Work work) {
-  work_under<std::unique_lock>(self.mutex, little, work);
+void change(PythonBandit& self, Work work) {
+  work_under<std::unique_lock>(self.mutex, work);
 }
 
 /// Does something with an array; what the library says about its numbers gets the array's name and shape.
@@ -49,9 +48,11 @@ std::size_t arms_of(const Array<double>& contexts, std::size_t dimension) {
   return contexts.size(0);
 }
 
-/// Decides, into a decision that the thread uses again. Without candidates left out `allowed` is None.
-Decision& decide(const PythonBandit& self, nb::handle user, const Array<double>& contexts, nb::handle allowed) {
-  thread_local Decision decision;
+/// Asks the bandit about a user's candidates: ask(index, contexts, mask), without the GIL. With no candidates left out
+/// `allowed` is None.
+template <typename Ask>
+void ask_about(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, Ask ask) {
+  const Array<double> contexts(candidates, "X");
   const std::size_t dimension = dimension_of(self);
   const std::size_t arms = arms_of(contexts, dimension);
   const NodeId index = self.users.find(user);
@@ -63,38 +64,32 @@ Decision& decide(const PythonBandit& self, nb::handle user, const Array<double>&
                   "(" + std::to_string(arms) + ",), one a candidate");
     mask = {reinterpret_cast<const std::uint8_t*>(flags->all().data()), arms};
   }
-  naming(contexts, [&] {
-    read(self, arms * dimension * dimension <= little_work, [&] {
-      self.bandit.select(index, {contexts.all(), dimension}, mask, decision);
-    });
-  });
-  return decision;
+  naming(contexts, [&] { read(self, [&] { ask(index, Contexts{contexts.all(), dimension}, mask); }); });
 }
 
-std::size_t select(const PythonBandit& self, nb::handle user, nb::handle contexts, nb::handle allowed) {
-  return decide(self, user, Array<double>(contexts, "X"), allowed).arm;
+std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  thread_local Decision decision;  // its memory is used again
+  ask_about(self, user, candidates, allowed,
+            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  return decision.arm;
 }
 
-nb::object scores(const PythonBandit& self, nb::handle user, nb::handle contexts, nb::handle allowed) {
-  const Decision decision = decide(self, user, Array<double>(contexts, "X"), allowed);  // Python may run in between
+nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  Decision decision;
+  ask_about(self, user, candidates, allowed,
+            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
   return nb::module_::import_("goblin._types")
       .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
 }
 
-nb::object rank(const PythonBandit& self, nb::handle user, nb::handle contexts, std::int64_t k, nb::handle allowed) {
+nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, std::int64_t k, nb::handle allowed) {
   const std::size_t count = whole(k, "k", 1);
-  const Decision& decision = decide(self, user, Array<double>(contexts, "X"), allowed);
   std::vector<std::int64_t> arms;
-  for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
-    if (std::isfinite(decision.scores[arm])) arms.push_back(static_cast<std::int64_t>(arm));
-  }
-  const auto middle = arms.begin() + static_cast<std::ptrdiff_t>(std::min(count, arms.size()));
-  std::partial_sort(arms.begin(), middle, arms.end(), [&decision](std::int64_t a, std::int64_t b) {
-    const double first = decision.scores[static_cast<std::size_t>(a)];
-    const double second = decision.scores[static_cast<std::size_t>(b)];
-    return first > second || (first == second && a < b);
+  ask_about(self, user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
+    for (const Ranked& ranked : self.bandit.rank(index, contexts, count, mask)) {
+      arms.push_back(static_cast<std::int64_t>(ranked.arm));
+    }
   });
-  arms.erase(middle, arms.end());
   return array_of(std::move(arms));
 }
 
@@ -105,13 +100,25 @@ void update(PythonBandit& self, nb::handle user, nb::handle context, double rewa
   }
   if (!std::isfinite(reward)) throw std::invalid_argument("reward: " + std::to_string(reward) + " (must be finite)");
   const NodeId index = self.users.find(user);
-  naming(x, [&] { change(self, self.learns_little(), [&] { self.bandit.update(index, x.all(), reward); }); });
+  naming(x, [&] { change(self, [&] { self.bandit.update(index, x.all(), reward); }); });
 }
 
 /// Rows of a batch: (rows, dimension), and one user for each.
 void check_rows(const Array<double>& contexts, const std::vector<NodeId>& users, std::size_t dimension) {
   contexts.expect(contexts.dimensions() == 2 && contexts.size(0) == users.size() && contexts.size(1) == dimension,
                   "(" + std::to_string(users.size()) + ", " + std::to_string(dimension) + "), one row a user");
+}
+
+/// Learns, for some tens of milliseconds at most, and gives what is left of the batch.
+std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const Observation> batch) {
+  constexpr std::size_t few = 16;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!batch.empty() && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(20)) {
+    const std::size_t count = std::min(few, batch.size());
+    bandit.update(batch.first(count));
+    batch = batch.subspan(count);
+  }
+  return batch;
 }
 
 nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts, nb::handle rewards) {
@@ -131,7 +138,11 @@ nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts,
     }
     batch.push_back({who[k], x.all().subspan(k * dimension, dimension), payoffs.all()[k]});
   }
-  naming(x, [&] { change(self, false, [&] { self.bandit.update(batch); }); });
+  naming(x, [&] { read(self, [&] { self.bandit.check(batch); }); });
+  for (std::span<const Observation> left = batch; !left.empty();) {
+    change(self, [&] { left = learn_for_a_while(self.bandit, left); });
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
   return nb::borrow(object);
 }
 
@@ -151,7 +162,7 @@ nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::
   std::vector<double> means;
   means.reserve(who.size() * arms);
   naming(x, [&] {
-    read(self, false, [&] {
+    read(self, [&] {
       Decision decision;
       for (std::size_t begin = 0, end = 0; begin < who.size() && arms > 0; begin = end) {
         while (end < who.size() && who[end] == who[begin]) ++end;  // rows of the same user go together
@@ -180,13 +191,13 @@ void add_user(PythonBandit& self, nb::handle user, std::optional<std::int64_t> c
 void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, double weight) {
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
-  change(self, false, [&] { self.bandit.add_edge(a, b, weight); });
+  change(self, [&] { self.bandit.add_edge(a, b, weight); });
 }
 
 void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
-  change(self, false, [&] { self.bandit.remove_edge(a, b); });
+  change(self, [&] { self.bandit.remove_edge(a, b); });
 }
 
 /// For what reads the whole bandit, without the GIL, and then its users: the lock is held over both, so that they
@@ -206,7 +217,7 @@ auto asked_with_users(const PythonBandit& self, Ask ask, WithUsers with_users) {
 template <typename Result, typename Ask>
 Result asked(const PythonBandit& self, Ask ask) {
   std::optional<Result> result;
-  read(self, true, [&] { result.emplace(ask(self.bandit)); });
+  read(self, [&] { result.emplace(ask(self.bandit)); });
   return *std::move(result);
 }
 
@@ -278,7 +289,7 @@ void save(const PythonBandit& self, const std::string& path, nb::handle texts) {
       names.insert({encoded.c_str(), encoded.size()});
     }
   }
-  read(self, false, [&] { self.bandit.save(path, names); });
+  read(self, [&] { self.bandit.save(path, names); });
 }
 
 constexpr const char* select_doc = R"(The arm to play for a user: the candidate with the highest score.
@@ -355,6 +366,9 @@ reward : a number
 
 constexpr const char* partial_fit_doc =
     R"(Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
+
+A keyboard interrupt stops it: what it has learned by then, the first of them, it keeps, and ``rewards`` tells how many.
+Other threads get their turns in between.
 
 Parameters
 ----------

@@ -30,12 +30,6 @@ struct PythonBandit {
   PythonNames users;              // guarded by the GIL
   mutable FairSharedMutex mutex;  // guards the bandit
 
-  /// Whether it keeps the GIL while it learns one reward: there is one small node to change.
-  [[nodiscard]] bool learns_little() const {
-    constexpr std::size_t few_rows = 200;
-    const bool alone = bandit.policy() == Policy::linucb_sin || bandit.policy() == Policy::linucb_ind;
-    return bandit.options().dimension * (alone ? 1 : bandit.evidence().node_count()) <= few_rows;
-  }
   int traverse(visitproc visit, void* argument) const { return users.traverse(visit, argument); }
   void clear() { users.clear(); }
 };

@@ -34,16 +34,10 @@ class FairSharedMutex {
   std::shared_mutex mutex_;
 };
 
-/// Does work under a lock (std::shared_lock or std::unique_lock) and without the GIL. Handing the GIL to another thread
-/// and back costs more than a few microseconds of work, so little work keeps it, if it gets the lock at once. Nobody
-/// ever waits for the lock with the GIL held, so a thread that holds the lock may wait for the GIL. The work must not
-/// touch Python.
+/// Does work under a lock (std::shared_lock or std::unique_lock) and without the GIL. Nobody ever waits for the lock
+/// with the GIL held, so a thread that holds the lock may wait for the GIL. The work must not touch Python.
 template <template <typename> typename Lock, typename Work>
-void work_under(FairSharedMutex& mutex, bool little, Work work) {
-  if (little) {
-    const Lock<FairSharedMutex> lock(mutex, std::try_to_lock);
-    if (lock.owns_lock()) return work();
-  }
+void work_under(FairSharedMutex& mutex, Work work) {
   const nanobind::gil_scoped_release released;
   const Lock<FairSharedMutex> lock(mutex);
   work();

@@ -188,22 +188,24 @@ SolveSummary Bandit::update(UserRef user, std::span<const double> context, doubl
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
-  std::vector<NodeId> nodes;
-  nodes.reserve(batch.size());
+  check(batch);
+  SolveSummary summary;
+  for (const Observation& one : batch) {
+    summary.add(state_->learn(state_->node_of(state_->find_user(one.user)), one.context, one.reward));
+  }
+  return summary;
+}
+
+void Bandit::check(std::span<const Observation> batch) const {
   for (std::size_t k = 0; k < batch.size(); ++k) {
     try {
-      nodes.push_back(state_->node_of(state_->find_user(batch[k].user)));
+      static_cast<void>(state_->find_user(batch[k].user));
       state_->check_context(batch[k].context);
       state_->check_reward(batch[k].reward);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("batch[{}]: {}", k, error.what()));
     }
   }
-  SolveSummary summary;
-  for (std::size_t k = 0; k < batch.size(); ++k) {
-    summary.add(state_->learn(nodes[k], batch[k].context, batch[k].reward));
-  }
-  return summary;
 }
 
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {

@@ -230,6 +230,22 @@ def test_an_interrupted_bandit_has_learned_what_it_played() -> None:
     assert np.array_equal(again.mean(0), bandit.mean(0))
 
 
+def test_an_interrupted_batch_has_learned_its_first_rewards() -> None:
+    world = goblin.Cliques(graph_noise=100)
+    users, X = np.arange(100).repeat(2_000) % 100, np.ones((200_000, 25)) / 5
+    bandit = goblin.GobLin(world.graph, dimension=25)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        bandit.partial_fit(users, X, np.ones(200_000))
+    timer.join()
+    learned = bandit.rewards
+    assert 0 < learned < 200_000
+    again = goblin.GobLin(world.graph, dimension=25)
+    again.partial_fit(users[:learned], X[:learned], np.ones(learned))
+    assert np.array_equal(again.mean(0), bandit.mean(0))
+
+
 def test_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 

@@ -33,7 +33,7 @@ def together(*works: Callable[[], Any]) -> None:
 
 def test_selects_at_the_same_time_are_those_one_after_the_other(random: np.random.Generator) -> None:
     bandit = goblin.GobLin([(k, k + 1) for k in range(20)], dimension=10)
-    X = random.normal(size=(300, 10))  # both with and without the GIL
+    X = random.normal(size=(300, 10))
     for user in range(20):
         bandit.update(user, X[user], 1.0)
     expected = [[bandit.select(user, X[:arms]) for user in range(20)] for arms in (10, 300)]

@@ -184,6 +184,8 @@ class Bandit {
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
   /// All of them, or none if one is bad.
   SolveSummary update(std::span<const Observation> batch);
+  /// Throws what update would throw of the batch, which it does not learn.
+  void check(std::span<const Observation> batch) const;
 
   /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
