@@ -96,6 +96,24 @@ class Bandit:
         array([0.75, 0.  ])
         """
 
+    def bounds(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        How far each score can be from that of the exact algorithm: an array of shape (arms,).
+
+        Proved for each candidate anew with the engine ``local``, which learns only near a user and to a tolerance. The engines
+        ``dense`` and ``sparse`` say 0: they are exact but for rounding and the tolerance of their solves.
+
+        >>> import goblin
+        >>> friends = [(k, k + 1) for k in range(1000)]
+        >>> exact, local = (goblin.GobLin(friends, dimension=1, engine=engine) for engine in ("dense", "local"))
+        >>> for bandit in (exact, local):
+        ...     for k in range(0, 1000, 10):
+        ...         bandit.update(k, [1.0], 1.0)
+        >>> off = abs(exact.scores(55, [[1.0]]).score - local.scores(55, [[1.0]]).score)
+        >>> bool(off <= local.bounds(55, [[1.0]]))
+        True
+        """
+
     def rank(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]:
         """
         The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.

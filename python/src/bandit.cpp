@@ -74,10 +74,19 @@ std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candida
   return decision.arm;
 }
 
-nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+Decision decision_of(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
   Decision decision;
   ask_about(self, user, candidates, allowed,
             [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  return decision;
+}
+
+nb::object bounds(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  return array_of(decision_of(self, user, candidates, allowed).bounds);
+}
+
+nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  const Decision decision = decision_of(self, user, candidates, allowed);
   return nb::module_::import_("goblin._types")
       .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
 }
@@ -330,6 +339,23 @@ user, X, allowed : as in ``select``
 array([0.75, 0.  ])
 )";
 
+constexpr const char* bounds_doc =
+    R"(How far each score can be from that of the exact algorithm: an array of shape (arms,).
+
+Proved for each candidate anew with the engine ``local``, which learns only near a user and to a tolerance. The engines
+``dense`` and ``sparse`` say 0: they are exact but for rounding and the tolerance of their solves.
+
+>>> import goblin
+>>> friends = [(k, k + 1) for k in range(1000)]
+>>> exact, local = (goblin.GobLin(friends, dimension=1, engine=engine) for engine in ("dense", "local"))
+>>> for bandit in (exact, local):
+...     for k in range(0, 1000, 10):
+...         bandit.update(k, [1.0], 1.0)
+>>> off = abs(exact.scores(55, [[1.0]]).score - local.scores(55, [[1.0]]).score)
+>>> bool(off <= local.bounds(55, [[1.0]]))
+True
+)";
+
 constexpr const char* rank_doc =
     R"(The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.
 
@@ -519,6 +545,10 @@ void bind_bandit(nb::module_& module) {
              nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
              scores_doc);
+  bandit.def("bounds", &bounds, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
+             nb::sig("def bounds(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
+             bounds_doc);
   bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X"), nb::arg("k"), nb::arg("allowed").none() = none,
              nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),

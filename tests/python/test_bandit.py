@@ -40,6 +40,19 @@ def same_belief(a: goblin.Bandit, b: goblin.Bandit) -> bool:
     )
 
 
+def test_bounds_hold_and_are_not_all_zero(random: np.random.Generator) -> None:
+    friends = [(k, (k + step) % 300) for k in range(300) for step in (1, 7)]
+    exact, local = (goblin.GobLin(friends, dimension=3, engine=engine) for engine in ("dense", "local"))
+    X = random.normal(size=(300, 3)) / 3
+    for k in range(300):
+        for bandit in (exact, local):
+            bandit.update(37 * k % 300, X[k], X[k, 0])
+        bounds = local.bounds(k, X[:10])
+        assert np.all(np.abs(exact.scores(k, X[:10]).score - local.scores(k, X[:10]).score) <= bounds + 1e-12)
+        assert np.all(exact.bounds(k, X[:10]) == 0)
+    assert np.all(bounds > 0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_the_formula(kind: Any, random: np.random.Generator) -> None:
     bandit = kind(PATH, dimension=2, alpha=0.3)
