@@ -66,11 +66,11 @@ double largest_score_error(const Bandit& bandit, double alpha, std::span<const w
 }
 
 /// Plays as many rounds as the benchmark has iterations, and reports the engine and its work.
-void play(benchmark::State& state, const world::World& world, EngineKind kind, bool check = false) {
+void play(benchmark::State& state, const world::World& world, const EngineOptions& engine, bool check = false) {
   constexpr double alpha = 0.05;
   constexpr std::size_t checked = 20;
   const auto rounds = first_rounds(world, state.max_iterations + checked);
-  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = alpha, .engine = {.kind = kind}});
+  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = alpha, .engine = engine});
   std::vector<std::size_t> arms(state.max_iterations);
   Decision decision;
   std::size_t solver_iterations = 0;
@@ -91,21 +91,29 @@ void play(benchmark::State& state, const world::World& world, EngineKind kind, b
 }
 
 void round_4cliques(benchmark::State& state, double graph_noise, EngineKind kind) {
-  play(state, world::Cliques({.graph_noise = graph_noise, .payoff_noise = 0.25}), kind);
+  play(state, world::Cliques({.graph_noise = graph_noise, .payoff_noise = 0.25}), {.kind = kind});
 }
 BENCHMARK_CAPTURE(round_4cliques, clean, 0.0, EngineKind::automatic)->Iterations(10'000);
 BENCHMARK_CAPTURE(round_4cliques, noise_500_dense, 500.0, EngineKind::dense)->Iterations(10'000);
 BENCHMARK_CAPTURE(round_4cliques, noise_500, 500.0, EngineKind::automatic)->Iterations(10'000);
 
-void round_lastfm(benchmark::State& state) {
+void play_lastfm(benchmark::State& state, const EngineOptions& engine) {
   const auto data = lastfm();
   if (!data) {
     state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
     return;
   }
-  play(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), EngineKind::automatic, true);
+  play(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), engine, true);
 }
+
+void round_lastfm(benchmark::State& state) { play_lastfm(state, {}); }
 BENCHMARK(round_lastfm)->Iterations(10'000)->Unit(benchmark::kMillisecond);
+
+/// The same at other tolerances than the default, 10 to minus the argument: what they cost and what they buy.
+void lastfm_tolerance(benchmark::State& state) {
+  play_lastfm(state, {.tolerance = std::pow(10.0, -static_cast<double>(state.range(0)))});
+}
+BENCHMARK(lastfm_tolerance)->DenseRange(3, 8)->ArgName("digits")->Iterations(10'000)->Unit(benchmark::kMillisecond);
 
 /// One symmetric rank-one update of a dense inverse, at a size that fits; scaled_updates is the time of one of
 /// Last.fm's 47,300 rows.

@@ -146,25 +146,22 @@ inline void Sweeps<Scalar>::apply_inverse(const NodeInverse& inverse, const Row&
   }
   Row total(from);
   for (std::size_t b = 0; b < count; ++b) total[b] = inverse.scale * from[b];
-  // Two terms at a time: the sum of one over its numbers need not wait for that of the other.
-  if ((end - at) / static_cast<std::ptrdiff_t>(count) % 2 == 1) {
-    P product{};
-    for (std::size_t b = 0; b < count; ++b) product += at[b] * from[b];
-    const Scalar factor = sum(product);
-    for (std::size_t b = 0; b < count; ++b) total[b] -= factor * at[b];
-    at += count;
-  }
-  for (; at != end; at += 2 * count) {
-    P product{};
-    P other_product{};
+  const auto subtract = [&]<std::size_t Terms>(std::integral_constant<std::size_t, Terms>) {
+    P products[Terms] = {};
     for (std::size_t b = 0; b < count; ++b) {
-      product += at[b] * from[b];
-      other_product += at[count + b] * from[b];
+      for (std::size_t k = 0; k < Terms; ++k) products[k] += at[k * count + b] * from[b];
     }
-    const Scalar factor = sum(product);
-    const Scalar other_factor = sum(other_product);
-    for (std::size_t b = 0; b < count; ++b) total[b] -= factor * at[b] + other_factor * at[count + b];
+    Scalar factors[Terms];
+    sums(products, factors);
+    for (std::size_t b = 0; b < count; ++b) {
+      for (std::size_t k = 0; k < Terms; ++k) total[b] -= factors[k] * at[k * count + b];
+    }
+    at += Terms * count;
+  };
+  for (auto left = static_cast<std::size_t>(end - at) / count; left >= 4; left -= 4) {
+    subtract(std::integral_constant<std::size_t, 4>{});
   }
+  while (at != end) subtract(std::integral_constant<std::size_t, 1>{});
   for (std::size_t b = 0; b < count; ++b) to[b] = total[b];
 }
 
@@ -181,6 +178,10 @@ std::size_t Sweeps<Scalar>::solve(const Elimination& elimination, double reducti
 ///     back:   D t = p + sum over later nodes of w t
 ///     forth:  D s = (diagonal - pivot) t - sum over later of w t + sum over earlier nodes of w s
 ///     then    q = t + s,  D q = p + (diagonal - pivot) t + sum over earlier of w s.
+///
+/// A step moves r by q and z by D q, and the direction after it needs r.z as it then is. By conjugacy that is
+/// step^2 q.Dq - r.z, known before anything has moved: so the sweep back moves each node on its way, and there is no
+/// third pass. r.z itself is summed anew on that way; only from one iteration to the next is it told in advance.
 template <typename Scalar>
 template <std::size_t Packs>
 std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double reduction, std::size_t max_iterations) {
@@ -200,7 +201,6 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double r
 
   Row v(count);
   std::fill(solution_.begin(), solution_.end(), Scalar{0});
-  std::fill(direction_.begin(), direction_.end(), Scalar{0});
   Total<Scalar> start;
   for (std::size_t j = 0; j < n; ++j) {
     P* const z = packs(residual_.data() + j * width);
@@ -217,26 +217,46 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double r
   }
   double inner = start.value();
   const double goal = inner * reduction * reduction;
+  Scalar step = 0;
   Scalar turn = 0;
   std::size_t iterations = 0;
   while (inner > goal && iterations < max_iterations) {
-    ++iterations;
+    const bool first = iterations++ == 0;
+    Total<Scalar> norm;
     for (std::size_t j = n; j-- > 0;) {
-      const P* const z = packs(residual_.data() + j * width);
+      P* const z = packs(residual_.data() + j * width);
+      P* const reduced = packs(reduced_.data() + j * width);
+      P* const u = packs(solution_.data() + j * width);
       P* const p = packs(direction_.data() + j * width);
       P* const t = packs(backward_.data() + j * width);
+      const P* const s = packs(forward_.data() + j * width);
       P* const image = packs(image_.data() + j * width);
+      if (first) {
+        for (std::size_t b = 0; b < count; ++b) p[b] = z[b];
+      } else {
+        P product{};
+        for (std::size_t b = 0; b < count; ++b) {
+          u[b] += step * t[b];
+          const P less_reduced = reduced[b] - step * (t[b] + s[b]);
+          const P less = z[b] - step * image[b];
+          product += less_reduced * less;
+          reduced[b] = less_reduced;
+          z[b] = less;
+          p[b] = less + turn * p[b];
+        }
+        norm.add(product);
+      }
       for (std::size_t b = 0; b < count; ++b) v[b] = P{};
       add_neighbours(elimination.later(j), backward_.data(), v);
       for (std::size_t b = 0; b < count; ++b) {
-        const P direction = z[b] + turn * p[b];
-        p[b] = direction;
         image[b] = -v[b];
-        v[b] += direction;
+        v[b] += p[b];
       }
       apply_inverse<Packs>(inverses_[j], v, t);
     }
+    if (!first) inner = norm.value();
     Total<Scalar> curvature;
+    Total<Scalar> image_norm;
     for (std::size_t j = 0; j < n; ++j) {
       const P* const p = packs(direction_.data() + j * width);
       const P* const t = packs(backward_.data() + j * width);
@@ -252,34 +272,24 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, double r
       }
       apply_inverse<Packs>(inverses_[j], v, s);
       P product{};
-      for (std::size_t b = 0; b < count; ++b) product += p[b] * (t[b] + s[b]);
-      curvature.add(product);
-    }
-    const double step = inner / curvature.value();
-    if (!(step > 0.0)) break;
-    const auto alpha = static_cast<Scalar>(step);
-    Total<Scalar> next;
-    for (std::size_t j = 0; j < n; ++j) {
-      const P* const t = packs(backward_.data() + j * width);
-      const P* const s = packs(forward_.data() + j * width);
-      const P* const image = packs(image_.data() + j * width);
-      P* const u = packs(solution_.data() + j * width);
-      P* const reduced = packs(reduced_.data() + j * width);
-      P* const z = packs(residual_.data() + j * width);
-      P product{};
+      P square{};
       for (std::size_t b = 0; b < count; ++b) {
-        u[b] += alpha * t[b];
-        const P less_reduced = reduced[b] - alpha * (t[b] + s[b]);
-        const P less = z[b] - alpha * image[b];
-        product += less_reduced * less;
-        reduced[b] = less_reduced;
-        z[b] = less;
+        const P q = t[b] + s[b];
+        product += p[b] * q;
+        square += image[b] * q;
       }
-      next.add(product);
+      curvature.add(product);
+      image_norm.add(square);
     }
-    const double next_inner = next.value();
-    turn = static_cast<Scalar>(next_inner / inner);
-    inner = next_inner;
+    const double alpha = inner / curvature.value();
+    step = alpha > 0.0 ? static_cast<Scalar>(alpha) : Scalar{0};
+    if (step == 0) break;
+    const double next = alpha * alpha * image_norm.value() - inner;
+    turn = static_cast<Scalar>(next / inner);
+    inner = next;
+  }
+  if (step != 0) {
+    for (std::size_t k = 0; k < solution_.size(); ++k) solution_[k] += step * backward_[k];
   }
   return iterations;
 }
