@@ -149,31 +149,6 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   if (!out) throw std::runtime_error(fmt::format("{}: the file cannot be written", path.string()));
 }
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-/// Draws NAME.svg for every figure, and gives the panels for the page.
-std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder) {
-  if (figures.empty() || !app::has_gnuplot()) return {};
-  app::run_gnuplot_in(folder, report::gnuplot_script(figures));
-  std::vector<report::DrawnFigure> drawn;
-  for (report::Figure& figure : figures) {
-    report::DrawnFigure each{.figure = std::move(figure), .panels = {}};
-    std::filesystem::remove(folder / (each.figure.name + ".pdf"));
-    for (std::size_t k = 1; k <= each.figure.panels.size(); ++k) {
-      const std::string name = fmt::format("{}-{}", each.figure.name, k);
-      const auto file = folder / (name + ".svg");
-      each.panels.push_back(
-          report::inline_svg(content_of(file), name, each.figure.caption + " " + each.figure.panels[k - 1].title));
-      std::filesystem::remove(file);
-    }
-    drawn.push_back(std::move(each));
-  }
-  return drawn;
-}
-
 }  // namespace
 
 std::vector<report::Figure> figures_of(std::span<const Measurement> measurements, std::vector<Fit>* fits) {
@@ -266,7 +241,10 @@ std::string page_of(const Setup& setup, std::span<const Measurement> measurement
 
 void write_results(const Setup& setup, std::span<const Measurement> measurements, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  const auto drawn = draw(figures_of(measurements), folder);
+  std::vector<report::DrawnFigure> drawn;
+  const auto figures = figures_of(measurements);
+  if (!figures.empty() && app::has_gnuplot()) drawn = app::draw(figures, folder);
+  for (const report::DrawnFigure& each : drawn) std::filesystem::remove(folder / (each.figure.name + ".pdf"));
   write_file(folder / "results.json", json_of(setup, measurements));
   write_file(folder / "index.html", page_of(setup, measurements, drawn));
 }

@@ -1,5 +1,7 @@
 #include "gnuplot.hpp"
 
+#include "goblin/report/figure.hpp"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -8,10 +10,32 @@
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace goblin::app {
+namespace {
+
+/// Runs a script in a folder, where the files go that it draws.
+void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script) {
+  std::string name;
+  for (const char c : std::filesystem::absolute(folder).string()) {
+    name += c;
+    if (c == '\'') name += c;
+  }
+  run_gnuplot(fmt::format("cd '{}'\n{}", name, script));
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw std::runtime_error(fmt::format("{}: gnuplot did not write it", path.string()));
+  return text.str();
+}
+
+}  // namespace
 
 bool has_gnuplot() {
   const char* path = std::getenv("PATH");
@@ -43,13 +67,21 @@ std::string run_gnuplot(const std::string& script) {
   return output;
 }
 
-void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script) {
-  std::string name;
-  for (const char c : std::filesystem::absolute(folder).string()) {
-    name += c;
-    if (c == '\'') name += c;
+std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder) {
+  run_gnuplot_in(folder, report::gnuplot_script(figures));
+  std::vector<report::DrawnFigure> drawn;
+  for (report::Figure& figure : figures) {
+    report::DrawnFigure each{.figure = std::move(figure), .panels = {}};
+    for (std::size_t k = 1; k <= each.figure.panels.size(); ++k) {
+      const std::string name = fmt::format("{}-{}", each.figure.name, k);
+      const auto file = folder / (name + ".svg");
+      each.panels.push_back(
+          report::inline_svg(content_of(file), name, each.figure.caption + " " + each.figure.panels[k - 1].title));
+      std::filesystem::remove(file);
+    }
+    drawn.push_back(std::move(each));
   }
-  run_gnuplot(fmt::format("cd '{}'\n{}", name, script));
+  return drawn;
 }
 
 }  // namespace goblin::app

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "goblin/report/page.hpp"
+
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace goblin::app {
 
@@ -12,7 +15,7 @@ namespace goblin::app {
 /// complains.
 std::string run_gnuplot(const std::string& script);
 
-/// The same in a folder, where the files go that the script draws.
-void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script);
+/// Draws figures into a folder, NAME.svg and NAME.pdf each, and gives what of them goes into a page.
+std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder);
 
 }  // namespace goblin::app

@@ -78,34 +78,6 @@ void write_file(const std::filesystem::path& path, const std::function<void(std:
     throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw std::runtime_error(fmt::format("{}: gnuplot did not write it", path.string()));
-  return text.str();
-}
-
-/// Draws the figures into a folder, and reads back what goes into the page.
-std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder) {
-  const std::string script = report::gnuplot_script(figures);
-  write_file(folder / "figures.gp", [&](std::ostream& out) { out << script; });
-  run_gnuplot_in(folder, script);
-  std::vector<report::DrawnFigure> drawn;
-  for (report::Figure& figure : figures) {
-    report::DrawnFigure each{.figure = std::move(figure), .panels = {}};
-    for (std::size_t k = 1; k <= each.figure.panels.size(); ++k) {
-      const std::string name = fmt::format("{}-{}", each.figure.name, k);
-      const auto file = folder / (name + ".svg");
-      each.panels.push_back(
-          report::inline_svg(read_file(file), name, each.figure.caption + " " + each.figure.panels[k - 1].title));
-      std::filesystem::remove(file);
-    }
-    drawn.push_back(std::move(each));
-  }
-  return drawn;
-}
-
 void write_report(const report::Report& report, const std::filesystem::path& out) {
   const auto csv = out / "csv";
   write_file(csv / "verdicts.csv", [&](std::ostream& file) { report::write_verdicts_csv(file, report); });
@@ -189,10 +161,12 @@ void run(const Request& request) {
                done.load(), plan.cell_count(), (out / "cells").string());
     throw CLI::RuntimeError(interrupted_exit);
   }
+  const auto figures = report::paper_figures(*results);
+  write_file(out / "figures" / "figures.gp", [&](std::ostream& file) { file << report::gnuplot_script(figures); });
   const report::Report report{.results = *results,
                               .tuned = judge_claims(*results, report::Choice::tuned),
                               .hindsight = judge_claims(*results, report::Choice::hindsight),
-                              .figures = draw(report::paper_figures(*results), out / "figures"),
+                              .figures = draw(figures, out / "figures"),
                               .command = command_of(request),
                               .version = GOBLIN_VERSION};
   write_report(report, out);
