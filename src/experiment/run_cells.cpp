@@ -68,8 +68,7 @@ std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, cons
   Labels clusters;
   if (uses_clusters(setting.policy)) clusters = clusterings.get(cell, world->graph()).get();
   const auto truth = world->truth();
-  const bool a_node_each = setting.policy == Policy::linucb_ind || setting.policy == Policy::gob_lin ||
-                           setting.policy == Policy::gob_lin_block;
+  const bool a_node_each = has_node_per_user(setting.policy);
   auto bandit = Bandit::make(setting.policy, world->graph(), clusters, bandit_options);
   if (setting.printed_bound) {
     if (!truth || !a_node_each) throw std::invalid_argument("printed_bound: needs known vectors and a node a user");

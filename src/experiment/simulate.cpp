@@ -25,8 +25,7 @@ void check(const Bandit& bandit, const world::World& world, const SimulateOption
 
 std::optional<double> bound_of(const Bandit& bandit, const world::World& world, double delta) {
   const auto truth = world.truth();
-  const bool shared = bandit.policy() == Policy::linucb_sin || bandit.policy() == Policy::gob_lin_macro;
-  if (!truth || shared) return std::nullopt;
+  if (!truth || !has_node_per_user(bandit.policy())) return std::nullopt;
   return bandit.regret_bound({.noise = truth->noise,
                               .delta = delta,
                               .context_length = truth->context_length,

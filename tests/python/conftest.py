@@ -1,4 +1,4 @@
-"""What the tests need from outside, by the environment: ./dev test sets it, ./dev wheel leaves the first two out."""
+"""What the tests need from outside, by the environment: ./dev test sets it, ./dev wheel leaves some out."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def command() -> Path:
 def same_rounds() -> Path:
     """The C++ program that plays rounds: GOBLIN_SAME_ROUNDS."""
     return from_environment("GOBLIN_SAME_ROUNDS")
+
+
+@pytest.fixture
+def peers_program() -> Path:
+    """The C++ program that plays the rounds of ./dev bench peers: GOBLIN_PEERS."""
+    return from_environment("GOBLIN_PEERS")
 
 
 @pytest.fixture

@@ -29,4 +29,9 @@ inline constexpr std::array all_policies = {Policy::linucb_sin, Policy::linucb_i
   return policy == Policy::gob_lin_macro || policy == Policy::gob_lin_block;
 }
 
+/// Whether every user has a node of their own, as Theorem 1 has it.
+[[nodiscard]] constexpr bool has_node_per_user(Policy policy) {
+  return policy != Policy::linucb_sin && policy != Policy::gob_lin_macro;
+}
+
 }  // namespace goblin
