@@ -100,7 +100,9 @@ void play(benchmark::State& state, std::size_t users, double tolerance) {
   state.counters["unsettled"] = static_cast<double>(summary.unconverged_solves);
 }
 
-void local_round(benchmark::State& state) { play(state, static_cast<std::size_t>(state.range(0)), 0.01); }
+void local_round(benchmark::State& state) {
+  play(state, static_cast<std::size_t>(state.range(0)), LocalOptions{}.tolerance);
+}
 BENCHMARK(local_round)
     ->Arg(10'000)
     ->Arg(100'000)
@@ -122,7 +124,7 @@ BENCHMARK(local_tolerance)
 
 /// The same rounds for an exact bandit, for a local one that goes its own way, and for a local one that learns what the
 /// exact one does: how much reward the approximation costs, how often it decides otherwise, and how far its scores are
-/// off where it says they can be. Arguments: the seed, and the mean length of the contexts in hundredths.
+/// off where it says they can be. The argument is the seed.
 void local_reward(benchmark::State& state, std::optional<data::Dataset> (*read)(const data::ReadOptions&),
                   double mean_length) {
   constexpr std::uint64_t rounds = 10'000;

@@ -19,6 +19,7 @@ class Options(TypedDict, total=False):
     printed_bound: tuple[float, float, float] | None
     engine: str
     tolerance: float
+    local_tolerance: float
     memory_limit: int
 
 
@@ -28,6 +29,7 @@ _defaults: dict[str, Any] = {
     "printed_bound": None,
     "engine": "automatic",
     "tolerance": 1e-8,
+    "local_tolerance": 1e-3,
     "memory_limit": 0,
 }
 
@@ -53,8 +55,10 @@ class Bandit(_core.Bandit):
     users : all users, where some have no edge; see ``Graph``
     ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other
     printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
-    engine : ``automatic``, ``dense`` or ``sparse``: how the belief is kept
+    engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for more than
+        20,000 users, and says in ``bounds`` how far its scores can be off; the others are exact
     tolerance : how exactly the sparse engine solves
+    local_tolerance : how far scores of the local engine may be off, for contexts of the usual length
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
 
     Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``rank``,
@@ -185,8 +189,8 @@ class GobLin(Bandit):
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
-    **options : ``users``, ``ridge``, ``coupling``, ``printed_bound``, ``engine``, ``tolerance``, ``memory_limit``; see
-        ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``,
+        ``memory_limit``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.

@@ -248,6 +248,7 @@ struct Options {
     result.coupling = nb::cast<double>(options["coupling"]);
     result.engine.kind = engine_kind(nb::cast<std::string>(options["engine"]));
     result.engine.tolerance = nb::cast<double>(options["tolerance"]);
+    result.engine.local.tolerance = nb::cast<double>(options["local_tolerance"]);
     result.engine.memory_limit = whole(nb::cast<std::int64_t>(options["memory_limit"]), "memory_limit");
     const nb::object bound = options["printed_bound"];
     if (!bound.is_none()) {

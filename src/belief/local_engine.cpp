@@ -75,6 +75,8 @@ LocalEngine::LocalEngine(const Graph& component, std::size_t dimension, const Pr
       graph_(component),
       diagonal_(prior_diagonal(component, prior.ridge, prior.coupling)),
       slot_of_(component.node_count(), none),
+      coarse_residual_(dimension),
+      coarse_inverse_(static_cast<double>(component.node_count()) * prior.ridge),
       step_(stride_) {
   constexpr std::size_t numbers_in_a_block = 16'384;
   while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
@@ -86,6 +88,7 @@ LocalEngine::LocalEngine(const Engine& first, const Engine& second, std::span<co
   const std::size_t n = first.node_count();
   copy_part(first, 0, evidence.first(n));
   copy_part(second, static_cast<NodeId>(n), evidence.subspan(n));
+  rebuild_coarse();
   note_all();
 }
 
@@ -124,8 +127,21 @@ std::unique_ptr<Engine> LocalEngine::extract(std::span<const NodeId> nodes) cons
   part->length_ = length_;
   part->squared_lengths_ = squared_lengths_;
   part->observations_ = observations_;
+  part->rebuild_coarse();
   part->note_all();
   return part;
+}
+
+/// O(slots d), and d^3 where there is evidence.
+void LocalEngine::rebuild_coarse() {
+  std::fill(coarse_residual_.begin(), coarse_residual_.end(), 0.0);
+  for (std::size_t slot = 0; slot < node_of_.size(); ++slot) {
+    for (std::size_t k = 0; k < dimension_; ++k) coarse_residual_[k] += residual_at(slot)[k];
+  }
+  const auto d = static_cast<Index>(dimension_);
+  MatrixXd observed = MatrixXd::Zero(d, d);
+  for (const NodeInverse& inverse : inverses_) observed += inverse.observed(dimension_);
+  coarse_inverse_.rebuild(static_cast<double>(node_count()) * prior_.ridge, observed);
 }
 
 std::size_t LocalEngine::bytes() const {
@@ -257,6 +273,8 @@ std::size_t LocalEngine::push(std::size_t slot) {
   double* mean = mean_at(slot);
   double* residual = residual_at(slot);
   apply_inverse(node, residual, step_.data());
+  const double passed_on = diagonal_[node] - prior_.ridge;
+  for (std::size_t k = 0; k < dimension_; ++k) coarse_residual_[k] += passed_on * step_[k] - residual[k];
   for (std::size_t k = 0; k < stride_; ++k) {
     mean[k] += step_[k];
     residual[k] = 0.0;
@@ -296,9 +314,11 @@ std::size_t LocalEngine::settle_around(NodeId node) {
   for (std::size_t j = 0; j < nodes.size(); ++j) {
     const std::size_t slot = slot_of_[nodes[j]];
     for (std::size_t k = 0; k < dimension_; ++k) {
+      const double left = work->residual[j * dimension_ + k].values[0];
       step_[k] = work->solution[j * dimension_ + k].values[0];
       mean_at(slot)[k] += step_[k];
-      residual_at(slot)[k] = work->residual[j * dimension_ + k].values[0];
+      coarse_residual_[k] += left - residual_at(slot)[k];
+      residual_at(slot)[k] = left;
     }
     note(slot, squared_residual(slot));
     // Neighbours inside S have had their share in the solve.
@@ -312,7 +332,10 @@ std::size_t LocalEngine::settle_around(NodeId node) {
       }
       const std::size_t other = touch(neighbours[n]);
       const double factor = prior_.coupling * graph_.weights(nodes[j])[n];
-      for (std::size_t k = 0; k < dimension_; ++k) residual_at(other)[k] += factor * step_[k];
+      for (std::size_t k = 0; k < dimension_; ++k) {
+        residual_at(other)[k] += factor * step_[k];
+        coarse_residual_[k] += factor * step_[k];
+      }
       note(other, squared_residual(other));
     }
     edges += neighbours.size();
@@ -368,8 +391,12 @@ Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> con
   const std::size_t slot = touch(static_cast<NodeId>(node));
   double surprise = reward;
   for (std::size_t k = 0; k < dimension_; ++k) surprise -= context[k] * mean_at(slot)[k];
-  for (std::size_t k = 0; k < dimension_; ++k) residual_at(slot)[k] += context[k] * surprise;
+  for (std::size_t k = 0; k < dimension_; ++k) {
+    residual_at(slot)[k] += context[k] * surprise;
+    coarse_residual_[k] += context[k] * surprise;
+  }
   make_inverse(slot).observe(context);
+  coarse_inverse_.observe(context);
   note(slot, squared_residual(slot));
   result.solve = relax();
   return result;
@@ -454,7 +481,8 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
 ///     x^T C_i x = x.u_i + u.inside + rho^T N^{-1} rho,     x.w_i = x.approximate_i + u.r + rho^T N^{-1} r
 ///
 /// and |outside_k| <= t coupling sum of W_kj g_j with t = max |u_j| / g_j, so its part of rho^T N^{-1} rho is at most
-/// t^2 gap, and of rho^T N^{-1} r at most t leak max|r_j| / ridge.
+/// t^2 gap, and of rho^T N^{-1} r at most t leak max|r_j| / ridge. That part of the mean is estimated with the coarse
+/// level's step y for N^{-1} r at every node, as (sum of outside).y, which the bound then takes in.
 void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double> contexts, std::span<double> means,
                                        std::span<double> variances, std::span<double> mean_errors,
                                        std::span<double> variance_errors) const {
@@ -479,6 +507,8 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
   const auto values = work->near.values();
   const double accuracy = std::clamp(0.1 * options_.tolerance, nothing, 1e-3);
   const NodeId own_slot = slot_of_[seed];
+  std::vector<double> coarse_step(d);
+  coarse_inverse_.apply(coarse_residual_.data(), coarse_step.data(), d);
   for (std::size_t first = 0; first < means.size(); first += lane_count) {
     const std::size_t used = std::min(lane_count, means.size() - first);
     const double* x = contexts.data() + first * d;
@@ -503,8 +533,11 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
     Lanes inside{};         // |inside|^2
     Lanes inside_sum{};     // sum of |inside_j|
     Lanes squared_ratio{};  // t^2
+    Lanes coarse{};         // (sum of outside).y
     for (std::size_t j = 0; j < nodes.size(); ++j) {
       const NodeId slot = slot_of_[nodes[j]];
+      double passed_on = diagonal_[nodes[j]] - prior_.ridge;  // to the nodes outside, of a unit here
+      for (const auto& link : work->near.links(j)) passed_on -= prior_.coupling * link.weight;
       Lanes squared_solution{};
       Lanes squared_inside{};
       for (std::size_t k = 0; k < d; ++k) {
@@ -514,6 +547,7 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
         squared_solution += u * u;
         squared_inside += left * left;
         if (slot != none) mean += u * residual_at(slot)[k];
+        coarse += passed_on * coarse_step[k] * u;
       }
       inside += squared_inside;
       for (std::size_t lane = 0; lane < used; ++lane) {
@@ -526,9 +560,9 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
     for (std::size_t lane = 0; lane < used; ++lane) {
       const double root = std::sqrt(work->near.gap() * squared_ratio[lane]) + std::sqrt(inside[lane] / prior_.ridge);
       const double leak = work->near.leak() * std::sqrt(squared_ratio[lane]) + inside_sum[lane];
-      means[first + lane] = mean[lane];
+      means[first + lane] = mean[lane] + coarse[lane];
       variances[first + lane] = std::max(0.0, variance[lane]) + root * root;
-      mean_errors[first + lane] = leak * residual_bound_ / prior_.ridge;
+      mean_errors[first + lane] = leak * residual_bound_ / prior_.ridge + std::abs(coarse[lane]);
       variance_errors[first + lane] = root * root;
     }
   }
@@ -624,6 +658,7 @@ Engine::EdgeChanged LocalEngine::change_edge(std::size_t a, std::size_t b, doubl
   result.error = (high - low) + count * (prior_high - prior_low);
   if (gains) rewire();
 
+  // What one end gains the other loses: the coarse residual stays.
   for (const NodeId node : ends) {
     compute_residual(node, evidence[node]);
     note(slot_of_[node], squared_residual(slot_of_[node]));
@@ -645,6 +680,8 @@ void LocalEngine::save(BinaryWriter& out) const {
   for (const auto& level : waiting_) out.array(level);
   for (const double value : {quiet_, allowed_, residual_bound_, length_, squared_lengths_}) out.number(value);
   out.size(observations_);
+  out.array(coarse_residual_);
+  coarse_inverse_.save(out);
 }
 
 LocalEngine::LocalEngine(BinaryReader& in, std::size_t dimension, const Prior& prior, const LocalOptions& options)
@@ -677,6 +714,8 @@ LocalEngine::LocalEngine(BinaryReader& in, std::size_t dimension, const Prior& p
     in.expect(*value >= 0.0, "the residuals");
   }
   observations_ = in.size();
+  coarse_residual_ = in.array<double>(dimension_, "the coarse residual");
+  coarse_inverse_ = NodeInverse(in, dimension_);
 }
 
 }  // namespace goblin

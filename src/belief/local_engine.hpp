@@ -20,6 +20,9 @@ namespace goblin {
 /// |r_j| is above what is allowed are settled, w_j += B_j^{-1} r_j, which passes coupling * weight * step on to each
 /// neighbour. N is block diagonally dominant with margin ridge, so |w_i - exact| <= max |r_j| / ridge for every node.
 ///
+/// What is left in the residuals a decision estimates: near its node as it is, and everywhere else as the same step for
+/// the whole component (the coarse level), in which direction the equations are softest.
+///
 /// Variances. None are kept. For the nodes S around i that matter (Neighbourhood), N_SS u = phi_i(x) is solved by
 /// conjugate gradients, and with the residual that u leaves outside S, x^T C_i x lies between x.u_i and
 /// x.u_i + gap * max_j (|u_j| / g_j)^2: docs/engines.md has the proof. The upper end is what decisions use.
@@ -104,6 +107,7 @@ class LocalEngine final : public Engine {
   void compute_residual(NodeId node, const NodeEvidence& evidence);
   void copy_part(const Engine& from, NodeId shift, std::span<const NodeEvidence> evidence);
   void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
+  void rebuild_coarse();
 
   std::size_t push(std::size_t slot);
   std::size_t settle_around(NodeId node);
@@ -143,6 +147,10 @@ class LocalEngine final : public Engine {
   double length_ = 0.0;          // the usual length of a context, as far as it is known; never falls
   double squared_lengths_ = 0.0;
   std::size_t observations_ = 0;
+
+  // The coarse level, the component as one node: the sum of the residuals, and (n ridge I + sum of S_j)^{-1}.
+  std::vector<double> coarse_residual_;
+  NodeInverse coarse_inverse_;
 
   std::vector<double> step_;
   mutable Workspaces workspaces_;

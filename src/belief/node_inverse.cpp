@@ -41,15 +41,27 @@ void NodeInverse::observe(std::span<const double> context) {
 }
 
 void NodeInverse::rebuild(double diagonal, std::span<const double> contexts, std::size_t dimension) {
+  if (!contexts.empty()) return rebuild(diagonal, unpacked(contexts, dimension));
+  *this = NodeInverse(diagonal);
+}
+
+void NodeInverse::rebuild(double diagonal, const Eigen::MatrixXd& observed) {
   diagonal_ = diagonal;
-  terms_.clear();
-  whole_ = !contexts.empty();
-  if (!whole_) return;
-  const auto d = static_cast<Eigen::Index>(dimension);
-  Eigen::MatrixXd precision = unpacked(contexts, dimension);
+  whole_ = true;
+  Eigen::MatrixXd precision = observed;
   precision.diagonal().array() += diagonal;
-  const Eigen::MatrixXd inverse = precision.llt().solve(Eigen::MatrixXd::Identity(d, d));
+  const Eigen::MatrixXd inverse = precision.llt().solve(Eigen::MatrixXd::Identity(observed.rows(), observed.cols()));
   terms_.assign(inverse.data(), inverse.data() + inverse.size());
+}
+
+Eigen::MatrixXd NodeInverse::observed(std::size_t dimension) const {
+  NodeInverse all = *this;
+  if (!all.whole_) all.make_whole(dimension);
+  const auto d = static_cast<Eigen::Index>(dimension);
+  const Eigen::Map<const Eigen::MatrixXd> inverse(all.terms_.data(), d, d);
+  Eigen::MatrixXd result = inverse.llt().solve(Eigen::MatrixXd::Identity(d, d));
+  result.diagonal().array() -= diagonal_;
+  return result;
 }
 
 void NodeInverse::save(BinaryWriter& out) const {

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <Eigen/Core>
+
 namespace goblin {
 
 class BinaryReader;
@@ -44,6 +46,11 @@ class NodeInverse {
       for (std::size_t r = 0; r < dimension; ++r) to[r] -= term[r] * product;
     }
   }
+
+  /// S = B - diagonal I, from B^{-1}. O(d^3).
+  [[nodiscard]] Eigen::MatrixXd observed(std::size_t dimension) const;
+  /// The other way round.
+  void rebuild(double diagonal, const Eigen::MatrixXd& observed);
 
   [[nodiscard]] std::size_t bytes() const { return sizeof(*this) + terms_.capacity() * sizeof(double); }
 

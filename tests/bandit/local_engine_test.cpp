@@ -138,6 +138,64 @@ TEST(LocalEngine, a_tighter_tolerance_makes_tighter_bounds) {
   }
 }
 
+/// Everybody likes the same, and nobody much: what rewards leave in the residuals all points one way. No node has
+/// enough of it to be settled, together it moves everybody, and only the coarse level sees that.
+class LocalCoarse : public ::testing::Test {
+ protected:
+  static constexpr double ridge = 0.1;
+  static constexpr LocalOptions limits = {.tolerance = 0.1, .most_nodes = 4, .most_edges = 500};
+
+  [[nodiscard]] static Bandit make(EngineKind kind, const Graph& graph) {
+    return Bandit::gob_lin(graph,
+                           {.dimension = 1, .alpha = 0.0, .ridge = ridge, .engine = {.kind = kind, .local = limits}});
+  }
+  static void learn(Bandit& bandit, std::size_t rounds) {
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const auto user = static_cast<NodeId>(7 * t % bandit.user_count());
+      bandit.update(user, std::vector{0.1}, 0.05);
+      if (t % 20 == 0) bandit.update(user, std::vector{1.0}, 0.5);  // this one is passed on
+    }
+  }
+  static void expect_close(const Bandit& local, const Bandit& exact) {
+    double error = 0.0;
+    double total = 0.0;
+    for (NodeId user = 0; user < exact.user_count(); ++user) {
+      error += std::abs(local.mean(user)[0] - exact.mean(user)[0]);
+      total += std::abs(exact.mean(user)[0]);
+    }
+    EXPECT_LT(error, 0.1 * total);
+  }
+};
+
+TEST_F(LocalCoarse, sees_what_no_node_has_enough_of) {
+  const Graph graph = generate::communities({.nodes = 300, .communities = 3, .average_degree = 8, .seed = 4}).graph;
+  auto local = make(EngineKind::local, graph);
+  auto exact = make(EngineKind::dense, graph);
+  for (Bandit* bandit : {&local, &exact}) learn(*bandit, 600);
+  expect_close(local, exact);
+  expect_close(Bandit::from_bytes(local.to_bytes()), exact);
+}
+
+TEST_F(LocalCoarse, survives_edits) {
+  const Graph half = generate::communities({.nodes = 150, .communities = 2, .average_degree = 8, .seed = 5}).graph;
+  std::vector<Edge> edges = half.edges();
+  for (const Edge& edge : half.edges()) edges.push_back({edge.a + 150, edge.b + 150, edge.weight});
+  const Graph graph(300, edges);
+  auto local = make(EngineKind::local, graph);
+  auto exact = make(EngineKind::dense, graph);
+  const auto both = [&](auto edit) {
+    for (Bandit* bandit : {&local, &exact}) edit(*bandit);
+    expect_close(local, exact);
+  };
+  both([](Bandit& bandit) { learn(bandit, 300); });
+  both([](Bandit& bandit) { bandit.add_edge(3, 200); });       // joins
+  both([](Bandit& bandit) { bandit.add_edge(5, 250, 1e6); });  // pushing alone would not end
+  both([](Bandit& bandit) { learn(bandit, 300); });
+  both([](Bandit& bandit) { bandit.remove_edge(5, 250); });
+  both([](Bandit& bandit) { bandit.remove_edge(3, 200); });  // splits
+  both([](Bandit& bandit) { learn(bandit, 300); });
+}
+
 TEST(LocalEngine, a_reward_reaches_no_more_nodes_in_a_larger_graph) {
   std::vector<double> edges;
   for (const std::size_t nodes : {2'000, 20'000}) {

@@ -21,7 +21,7 @@ enum class EngineKind { automatic, dense, sparse, local };
 struct LocalOptions {
   /// How far scores may be off: means, and standard deviations sqrt(x^T C x), of contexts of the usual length. Each
   /// decision says how far its own scores can be off (Decision::bounds), which the limits below may make more.
-  double tolerance = 0.01;
+  double tolerance = 0.001;
   /// A decision looks at the evidence of at most so many nodes. Components of that size or less are exact.
   std::size_t most_nodes = 64;
   /// A reward is passed on over at most so many edges; what is left waits for the next one.
