@@ -61,8 +61,8 @@ class Bandit(_core.Bandit):
     local_tolerance : how far scores of the local engine may be off, for contexts of the usual length
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
 
-    Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``rank``,
-    ``predict_expectations``) run beside each other, changing ones alone.
+    Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``bounds``,
+    ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
     """
 
     _policy: ClassVar[str] = ""

@@ -118,15 +118,13 @@ void check_rows(const Array<double>& contexts, const std::vector<NodeId>& users,
                   "(" + std::to_string(users.size()) + ", " + std::to_string(dimension) + "), one row a user");
 }
 
-/// Learns, for some tens of milliseconds at most, and gives what is left of the batch.
+/// Learns for 20 milliseconds, or one reward if that takes longer, and gives what is left of the batch.
 std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const Observation> batch) {
-  constexpr std::size_t few = 16;
   const auto begin = std::chrono::steady_clock::now();
-  while (!batch.empty() && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(20)) {
-    const std::size_t count = std::min(few, batch.size());
-    bandit.update(batch.first(count));
-    batch = batch.subspan(count);
-  }
+  do {
+    bandit.update(batch.front().user, batch.front().context, batch.front().reward);
+    batch = batch.subspan(1);
+  } while (!batch.empty() && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(20));
   return batch;
 }
 
@@ -149,7 +147,7 @@ nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts,
   }
   naming(x, [&] { read(self, [&] { self.bandit.check(batch); }); });
   for (std::span<const Observation> left = batch; !left.empty();) {
-    change(self, [&] { left = learn_for_a_while(self.bandit, left); });
+    naming(x, [&] { change(self, [&] { left = learn_for_a_while(self.bandit, left); }); });
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return nb::borrow(object);
@@ -534,7 +532,12 @@ void bind_bandit(nb::module_& module) {
   bandit.def(
       "__init__",
       [](PythonBandit* self, const nb::bytes& content, nb::handle users) {
-        place(self, Bandit::from_bytes({content.c_str(), content.size()}), PythonNames(users, "user"));
+        std::optional<Bandit> bandit;
+        {
+          const nb::gil_scoped_release released;
+          bandit = Bandit::from_bytes({content.c_str(), content.size()});
+        }
+        place(self, *std::move(bandit), PythonNames(users, "user"));
       },
       nb::arg("content"), nb::arg("users"),
       nb::sig("def __init__(self, content: bytes, users: collections.abc.Iterable[typing.Any]) -> None"));

@@ -88,7 +88,11 @@ LocalEngine::LocalEngine(const Engine& first, const Engine& second, std::span<co
   const std::size_t n = first.node_count();
   copy_part(first, 0, evidence.first(n));
   copy_part(second, static_cast<NodeId>(n), evidence.subspan(n));
-  rebuild_coarse();
+  std::vector<double> observed(dimension_ * (dimension_ + 1) / 2);
+  for (const NodeEvidence& each : evidence) {
+    for (std::size_t k = 0; k < each.contexts.size(); ++k) observed[k] += each.contexts[k];
+  }
+  rebuild_coarse(unpacked(observed, dimension_));
   note_all();
 }
 
@@ -127,20 +131,20 @@ std::unique_ptr<Engine> LocalEngine::extract(std::span<const NodeId> nodes) cons
   part->length_ = length_;
   part->squared_lengths_ = squared_lengths_;
   part->observations_ = observations_;
-  part->rebuild_coarse();
+  const auto d = static_cast<Index>(dimension_);
+  MatrixXd observed = MatrixXd::Zero(d, d);
+  for (const NodeInverse& inverse : part->inverses_) observed += inverse.observed(dimension_);
+  part->rebuild_coarse(observed);
   part->note_all();
   return part;
 }
 
-/// O(slots d), and d^3 where there is evidence.
-void LocalEngine::rebuild_coarse() {
+/// From the sum of S_j. O(slots d + d^3).
+void LocalEngine::rebuild_coarse(const MatrixXd& observed) {
   std::fill(coarse_residual_.begin(), coarse_residual_.end(), 0.0);
   for (std::size_t slot = 0; slot < node_of_.size(); ++slot) {
     for (std::size_t k = 0; k < dimension_; ++k) coarse_residual_[k] += residual_at(slot)[k];
   }
-  const auto d = static_cast<Index>(dimension_);
-  MatrixXd observed = MatrixXd::Zero(d, d);
-  for (const NodeInverse& inverse : inverses_) observed += inverse.observed(dimension_);
   coarse_inverse_.rebuild(static_cast<double>(node_count()) * prior_.ridge, observed);
 }
 
@@ -149,7 +153,8 @@ std::size_t LocalEngine::bytes() const {
                       (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
                       level_.capacity() + blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
                       (inverses_.capacity() - inverses_.size()) * sizeof(NodeInverse) +
-                      workspaces_.count() * node_count() * sizeof(NodeId);
+                      workspaces_.count() * node_count() * sizeof(NodeId) + coarse_inverse_.bytes() +
+                      coarse_residual_.size() * sizeof(double);
   for (const NodeInverse& inverse : inverses_) total += inverse.bytes();
   for (const auto& level : waiting_) total += level.capacity() * sizeof(NodeId);
   return total;
@@ -507,7 +512,8 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
   const auto values = work->near.values();
   const double accuracy = std::clamp(0.1 * options_.tolerance, nothing, 1e-3);
   const NodeId own_slot = slot_of_[seed];
-  std::vector<double> coarse_step(d);
+  auto& coarse_step = work->coarse_step;
+  coarse_step.resize(d);
   coarse_inverse_.apply(coarse_residual_.data(), coarse_step.data(), d);
   for (std::size_t first = 0; first < means.size(); first += lane_count) {
     const std::size_t used = std::min(lane_count, means.size() - first);
@@ -560,9 +566,12 @@ void LocalEngine::evaluate_with_errors(std::size_t node, std::span<const double>
     for (std::size_t lane = 0; lane < used; ++lane) {
       const double root = std::sqrt(work->near.gap() * squared_ratio[lane]) + std::sqrt(inside[lane] / prior_.ridge);
       const double leak = work->near.leak() * std::sqrt(squared_ratio[lane]) + inside_sum[lane];
-      means[first + lane] = mean[lane] + coarse[lane];
+      // The term that the coarse level estimates is not larger than its bound.
+      const double mean_bound = leak * residual_bound_ / prior_.ridge;
+      const double estimate = std::clamp(coarse[lane], -mean_bound, mean_bound);
+      means[first + lane] = mean[lane] + estimate;
       variances[first + lane] = std::max(0.0, variance[lane]) + root * root;
-      mean_errors[first + lane] = leak * residual_bound_ / prior_.ridge + std::abs(coarse[lane]);
+      mean_errors[first + lane] = mean_bound + std::abs(estimate);
       variance_errors[first + lane] = root * root;
     }
   }

@@ -70,6 +70,7 @@ class LocalEngine final : public Engine {
     std::vector<LaneRow> direction;           // p
     std::vector<LaneRow> diagonal_direction;  // B p
     std::vector<LaneRow> image;               // N p, then B^{-1} residual
+    std::vector<double> coarse_step;          // y
   };
   /// Workspaces that no thread uses just now. A copy of an engine has its own.
   class Workspaces {
@@ -107,7 +108,7 @@ class LocalEngine final : public Engine {
   void compute_residual(NodeId node, const NodeEvidence& evidence);
   void copy_part(const Engine& from, NodeId shift, std::span<const NodeEvidence> evidence);
   void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
-  void rebuild_coarse();
+  void rebuild_coarse(const Eigen::MatrixXd& observed);
 
   std::size_t push(std::size_t slot);
   std::size_t settle_around(NodeId node);
