@@ -2,6 +2,7 @@
 #
 #     ./dev bench --benchmark_filter=local_round --benchmark_out=bench/results/local_round.csv --benchmark_out_format=csv
 #     ./dev bench --benchmark_filter=local_tolerance --benchmark_out=bench/results/local_tolerance.csv --benchmark_out_format=csv
+#     sed -i '1,/^name,/{/^name,/!d}' bench/results/local_*.csv     # what Google Benchmark says before the table
 #     gnuplot bench/local.gp
 set terminal svg size 640,360 font "sans-serif,12" background "white"
 set datafile separator ","
