@@ -118,13 +118,16 @@ void check_rows(const Array<double>& contexts, const std::vector<NodeId>& users,
                   "(" + std::to_string(users.size()) + ", " + std::to_string(dimension) + "), one row a user");
 }
 
-/// Learns for 20 milliseconds, or one reward if that takes longer, and gives what is left of the batch.
+/// Learns for 20 milliseconds, or one reward if that takes longer, and gives what is left of the batch. Pieces double,
+/// so that the last takes about as long as all before it.
 std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const Observation> batch) {
   const auto begin = std::chrono::steady_clock::now();
-  do {
-    bandit.update(batch.front().user, batch.front().context, batch.front().reward);
-    batch = batch.subspan(1);
-  } while (!batch.empty() && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(20));
+  const auto time_left = [&] { return std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(10); };
+  for (std::size_t count = 1; !batch.empty() && time_left(); count *= 2) {
+    const auto piece = batch.first(std::min(count, batch.size()));
+    bandit.update(piece);
+    batch = batch.subspan(piece.size());
+  }
   return batch;
 }
 
