@@ -23,10 +23,6 @@ class FairSharedMutex {
     const std::lock_guard turn(turnstile_);
     mutex_.lock_shared();
   }
-  bool try_lock_shared() {
-    const std::unique_lock turn(turnstile_, std::try_to_lock);
-    return turn.owns_lock() && mutex_.try_lock_shared();
-  }
   void unlock_shared() { mutex_.unlock_shared(); }
 
  private:
