@@ -174,6 +174,12 @@ std::span<const char> checked_content(std::span<const char> bytes, const std::st
   if (file_version > kind.version) {
     in.fail(fmt::format("is of a newer version, {}: this goblin reads up to version {}", file_version, kind.version));
   }
+  if (file_version < kind.oldest) {
+    in.fail(
+        fmt::format("is of an older version, {}: this goblin reads from version {} on; learn again from the log, or "
+                    "use the goblin that wrote it",
+                    file_version, kind.oldest));
+  }
   const auto content = bytes.subspan(header_size);
   if (content.size() < length) {
     in.fail(fmt::format("is truncated: {} of {} bytes are there", bytes.size(), header_size + length));

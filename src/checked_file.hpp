@@ -20,7 +20,8 @@ namespace goblin {
 struct FileKind {
   std::string_view name;
   std::array<char, 8> magic;
-  std::uint32_t version;  ///< the newest that is read
+  std::uint32_t version;           ///< the one that is written, and the newest that is read
+  std::uint32_t oldest = version;  ///< that is read
 };
 
 /// CRC-32 of bytes that follow others; `before` is 0 at the start.

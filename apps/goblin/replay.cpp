@@ -74,9 +74,7 @@ class Check {
     }
     return {bandit.node_count(), edges};
   }
-  static std::size_t rows_of(const Bandit& bandit) {
-    return bandit.node_count() * bandit.options().dimension;
-  }
+  static std::size_t rows_of(const Bandit& bandit) { return bandit.node_count() * bandit.options().dimension; }
   static const Bandit& checked(const Bandit& bandit) {
     constexpr std::size_t most_rows = 3000;
     if (rows_of(bandit) > most_rows) {

@@ -79,14 +79,14 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   const PriorMatrix prior = options.node_ridges.empty() ? PriorMatrix(nodes, options.ridge, options.coupling)
                                                         : PriorMatrix(nodes, options.node_ridges, options.coupling);
   for (NodeId node = 0; node < nodes.node_count(); ++node) {
-    check_degree(options, nodes.degree(node), prior.ridge(node), node);
+    check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / options.coupling, node);
   }
   check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
-  return Bandit(std::unique_ptr<State>(
-      new State(options, UserMap(policy, users, clusters),
-                Belief(prior, options.dimension, options.engine, users_with_evidence))));
+  return Bandit(
+      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters),
+                                       Belief(prior, options.dimension, options.engine, users_with_evidence))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed) const {
@@ -118,7 +118,7 @@ void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& dec
           fmt::format("allowed: leaves out all of the {} candidates (must leave at least 1)", count));
     }
   }
-  const double longest = longest_context(state.smallest_ridge);
+  const double longest = state.belief.longest_context(node);
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
@@ -167,9 +167,10 @@ void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   State& state = this->state();
   const NodeId who = state.users.user(user);
-  check_context(context, state.options.dimension, longest_context(state.smallest_ridge));
+  const NodeId node = state.users.node_of(who);
+  check_context(context, state.options.dimension, state.belief.longest_context(node));
   check_reward(reward);
-  return state.belief.learn(who, state.users.node_of(who), context, reward);
+  return state.belief.learn(who, node, context, reward);
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
@@ -185,12 +186,11 @@ SolveSummary Bandit::update(std::span<const Observation> batch) {
 
 void Bandit::check(std::span<const Observation> batch) const {
   const State& state = this->state();
-  const double longest = longest_context(state.smallest_ridge);
   for (std::size_t k = 0; k < batch.size(); ++k) {
     const auto message = [k](const std::exception& error) { return fmt::format("batch[{}]: {}", k, error.what()); };
     try {
-      static_cast<void>(state.users.user(batch[k].user));
-      check_context(batch[k].context, state.options.dimension, longest);
+      const NodeId node = state.users.node_of(state.users.user(batch[k].user));
+      check_context(batch[k].context, state.options.dimension, state.belief.longest_context(node));
       check_reward(batch[k].reward);
     } catch (const UnknownUser& error) {
       throw UnknownUser(message(error));
@@ -234,9 +234,7 @@ SolveSummary Bandit::set_edge(NodeId a, NodeId b, double weight) {
   try {
     const double change = edge->weight - state.belief.edge_weight(edge->a, edge->b);
     for (const NodeId node : {edge->a, edge->b}) {
-      if (change > 0.0) {
-        check_degree(state.options, state.belief.degree(node) + change, state.belief.ridge(node), node);
-      }
+      if (change > 0.0) check_degree(state.belief.degree(node) + change, state.belief.largest_degree(node), node);
     }
     return state.belief.set_edge(edge->a, edge->b, edge->weight);
   } catch (...) {
@@ -299,7 +297,7 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
       gains[edge.b] += change;
     }
     for (const auto& [node, gain] : gains) {
-      if (gain > 0.0) check_degree(state.options, state.belief.degree(node) + gain, state.belief.ridge(node), node);
+      if (gain > 0.0) check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), node);
     }
   } catch (...) {
     state.users.move_user(who, from);

@@ -10,9 +10,6 @@ namespace {
 
 /// A reward beyond this is taken for a mistake; its square is still finite.
 constexpr double largest_reward = 1e100;
-/// |x|^2 / ridge and coupling * degree / ridge are how many times more the evidence or the graph says than the ridge.
-/// The belief keeps sixteen digits less those of this ratio.
-constexpr double largest_ratio = 1e10;
 
 }  // namespace
 
@@ -59,14 +56,14 @@ void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> cl
       fmt::format("clusters: {} labels (must be {} for {})", clusters.size(), expected, name_of(policy)));
 }
 
-void check_degree(const BanditOptions& options, double degree, double ridge, NodeId node) {
-  if (options.coupling * degree <= largest_ratio * ridge) return;
+void check_degree(double degree, double largest, NodeId node) {
+  if (degree <= largest) return;
   throw std::invalid_argument(
-      fmt::format("degree: {:g} of node {} (coupling * degree / ridge must be at most {:g}; scale the weights)", degree,
-                  node, largest_ratio));
+      fmt::format("degree: {:g} of node {} (must be at most {:g} beside this ridge, this coupling and the contexts "
+                  "learned; scale the "
+                  "weights)",
+                  degree, node, largest));
 }
-
-double longest_context(double smallest_ridge) { return std::sqrt(largest_ratio * smallest_ridge); }
 
 void check_context(std::span<const double> context, std::size_t dimension, double longest) {
   if (context.size() != dimension) {
@@ -82,7 +79,7 @@ void check_context(std::span<const double> context, std::size_t dimension, doubl
   }
   if (squared_length <= longest * longest) return;
   throw std::invalid_argument(
-      fmt::format("context: length {:g} (must be at most {:g}, 1e5 times the root of the ridge; scale the contexts)",
+      fmt::format("context: length {:g} (must be at most {:g} beside this ridge and these edges; scale the contexts)",
                   std::sqrt(squared_length), longest));
 }
 

@@ -18,11 +18,10 @@ void check_node_ridges(const BanditOptions& options, std::size_t nodes);
 void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> clusters);
 
 /// A node's degree must not be too large beside its ridge.
-void check_degree(const BanditOptions& options, double degree, double ridge, NodeId node);
+void check_degree(double degree, double largest, NodeId node);
 
 /// `longest` is the length that a context may have at most.
 void check_context(std::span<const double> context, std::size_t dimension, double longest);
-[[nodiscard]] double longest_context(double smallest_ridge);
 
 void check_reward(double reward);
 

@@ -7,7 +7,8 @@
 
 namespace goblin {
 
-/// How scores become a choice: the width of each candidate's confidence interval, and the highest sum of mean and width.
+/// How scores become a choice: the width of each candidate's confidence interval, and the highest sum of mean and
+/// width.
 class Exploration {
  public:
   /// What a rule may look at beside the candidates.

@@ -9,7 +9,8 @@
 
 namespace goblin {
 
-/// What a bandit is made of. The third part, how scores become a choice, is Exploration, which follows from the options.
+/// What a bandit is made of. The third part, how scores become a choice, is Exploration, which follows from the
+/// options.
 struct Bandit::State {
   State(const BanditOptions& the_options, UserMap the_users, Belief the_belief)
       : options(the_options),

@@ -61,6 +61,7 @@ Belief::Belief(const Belief& other)
       evidence_(other.evidence_),
       user_evidence_(other.user_evidence_),
       rewards_(other.rewards_),
+      longest_learned_(other.longest_learned_),
       places_(other.places_),
       log_determinant_(other.log_determinant_),
       log_determinant_error_(other.log_determinant_error_),
@@ -74,6 +75,12 @@ Belief::Belief(const Belief& other)
 double Belief::edge_weight(NodeId a, NodeId b) const {
   if (places_[a].component != places_[b].component) return 0.0;
   return prior_of(a).graph().weight(places_[a].index, places_[b].index);
+}
+
+double Belief::largest_degree(NodeId node) const {
+  double ratio = Limits::coupling;
+  if (engine(node) == EngineKind::sparse) ratio = std::min(ratio, Limits::in_sparse / std::max(1.0, longest_learned_));
+  return ratio * ridge(node) / coupling_;
 }
 
 Graph Belief::graph() const {
@@ -98,6 +105,9 @@ void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<c
 }
 
 SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> context, double reward) {
+  double squared_length = 0.0;
+  for (const double value : context) squared_length += value * value;
+  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(node)));
   // A zero context, as items without a description have, teaches nothing.
   const bool zero = std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
   const Place place = places_[node];
@@ -124,8 +134,8 @@ SolveSummary Belief::set_edge(NodeId a, NodeId b, double weight) {
   if (weight == before) return {};
   if (places_[a].component != places_[b].component) join(a, b);
   const Component& component = components_[places_[a].component];
-  const SolveSummary summary = account_for(
-      component.engine->set_edge(places_[a].index, places_[b].index, weight, evidence_of(component)));
+  const SolveSummary summary =
+      account_for(component.engine->set_edge(places_[a].index, places_[b].index, weight, evidence_of(component)));
   if (weight == 0.0) split(a, b);
   return summary;
 }
@@ -203,8 +213,8 @@ void Belief::join(NodeId a, NodeId b) {
 
   std::vector<NodeId> nodes = components_[first].nodes;
   nodes.insert(nodes.end(), components_[second].nodes.begin(), components_[second].nodes.end());
-  auto engine = engine_factory().join(options_.kind, first_engine, second_engine, {evidence_, nodes}, dimension(),
-                                      options_);
+  auto engine =
+      engine_factory().join(options_.kind, first_engine, second_engine, {evidence_, nodes}, dimension(), options_);
   components_[first] = {std::move(nodes), std::move(engine)};
   place_nodes_of(first);
   remove_component(second);
@@ -234,6 +244,7 @@ void Belief::save(BinaryWriter& out) const {
   out.number(static_cast<std::uint8_t>(user_evidence_ ? 1 : 0));
   if (user_evidence_) user_evidence_->save(out);
   out.size(rewards_);
+  out.number(longest_learned_);
   out.size(unconverged_solves_);
   out.number(log_determinant_);
   out.number(log_determinant_error_);
@@ -258,6 +269,7 @@ Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const E
     in.expect(user_evidence_->dimension() == dimension, "the dimension of the users' evidence");
   }
   rewards_ = in.size();
+  longest_learned_ = in.number<double>();
   unconverged_solves_ = in.size();
   log_determinant_ = in.number<double>();
   log_determinant_error_ = in.number<double>();

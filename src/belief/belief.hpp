@@ -51,6 +51,10 @@ class Belief {
   void covariance(NodeId node, std::span<double> out) const;
   void evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const;
+  /// How long a context at a node may be: Engine::longest_context.
+  [[nodiscard]] double longest_context(NodeId node) const { return engine_of(node).longest_context(); }
+  /// How large the degree of a node may be beside its ridge and the contexts learned so far.
+  [[nodiscard]] double largest_degree(NodeId node) const;
   [[nodiscard]] EngineKind engine(NodeId node) const { return engine_of(node).kind(); }
   /// ln|M| = ln|N| - d ln|A|, and how much it can be too large; it is never too small.
   [[nodiscard]] double log_determinant() const { return log_determinant_; }
@@ -94,9 +98,7 @@ class Belief {
 
   [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
-  [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const {
-    return {evidence_, component.nodes};
-  }
+  [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
   void remove_component(std::size_t component);
@@ -109,6 +111,7 @@ class Belief {
   Evidence evidence_;                      // of the nodes
   std::optional<Evidence> user_evidence_;  // of the users, where several share a node
   std::size_t rewards_ = 0;
+  double longest_learned_ = 0.0;  // context, |x| / sqrt(ridge of its node)
   std::vector<Component> components_;
   std::vector<Place> places_;  // of the nodes
   double log_determinant_ = 0.0;

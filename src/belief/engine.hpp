@@ -5,6 +5,7 @@
 #include "goblin/belief/options.hpp"
 #include "goblin/belief/solve_summary.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,13 @@ namespace goblin {
 
 class BinaryReader;
 class BinaryWriter;
+
+/// How much more than the ridge contexts and edges may say, so that the belief keeps enough of its sixteen digits.
+struct Limits {
+  static constexpr double length = 30'000;   ///< |x| / sqrt(ridge)
+  static constexpr double coupling = 1e10;   ///< coupling * degree / ridge
+  static constexpr double in_sparse = 1e11;  ///< the product of both, with the engine sparse
+};
 
 /// The evidence of the nodes of one component: node k of the component is nodes[k] of the belief.
 struct ComponentEvidence {
@@ -65,6 +73,10 @@ class Engine {
   [[nodiscard]] virtual std::unique_ptr<Engine> clone() const = 0;
   [[nodiscard]] std::size_t node_count() const { return prior().node_count(); }
   [[nodiscard]] const Graph& graph() const { return prior().graph(); }
+
+  /// The longest context for which the belief stays within 1e-6 of the exact one, relatively: it keeps sixteen digits
+  /// less those of |x|^2 / ridge, and in sparse of coupling * degree / ridge too.
+  [[nodiscard]] virtual double longest_context() const { return Limits::length * std::sqrt(prior().smallest_ridge()); }
 
   /// Writes w_i, d numbers.
   virtual void mean(std::size_t node, std::span<double> out) const = 0;

@@ -99,8 +99,8 @@ class LowRankInverse {
     }
   }
 
-  /// The same for one vector in packs, `count` of them, where Row keeps packs at hand. Four terms at once: the sums over
-  /// a term's numbers are most of the work.
+  /// The same for one vector in packs, `count` of them, where Row keeps packs at hand. Four terms at once: the sums
+  /// over a term's numbers are most of the work.
   template <typename Row>
   [[gnu::always_inline]] void apply_packs(const Row& from, PackOf<Scalar>* to, std::size_t count,
                                           std::size_t dimension) const {
@@ -151,8 +151,8 @@ class LowRankInverse {
       : LowRankInverse(in.number<double>()) {
     whole_ = in.number<std::uint8_t>() != 0;
     const auto terms = in.array<double>();
-    in.expect(diagonal_ > 0.0 && (whole_ ? terms.size() == dimension * stride(dimension)
-                                         : terms.size() % stride(dimension) == 0),
+    in.expect(diagonal_ > 0.0 &&
+                  (whole_ ? terms.size() == dimension * stride(dimension) : terms.size() % stride(dimension) == 0),
               "the terms of a node");
     terms_.assign(terms.begin(), terms.end());
   }

@@ -35,6 +35,11 @@ TEST(Bandit, select_allocates_nothing_once_warm) {
     const std::size_t before = allocations;
     for (NodeId user = 0; user < 20; ++user) bandit.select(user, {round.contexts, 25}, {}, decision);
     EXPECT_EQ(allocations, before) << name_of(kind);
+    std::vector<Ranked> ranked;
+    bandit.rank(0, {round.contexts, 25}, 25, {}, decision, ranked);
+    const std::size_t warm = allocations;
+    for (NodeId user = 0; user < 20; ++user) bandit.rank(user, {round.contexts, 25}, 5, {}, decision, ranked);
+    EXPECT_EQ(allocations, warm) << name_of(kind);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -158,8 +159,8 @@ TEST(Bandit, refuses_what_would_leave_no_digits) {
   auto bandit = bandit_on(1.0);
   EXPECT_THROW(bandit.add_edge(1, 2, 1e11), std::invalid_argument);
   EXPECT_EQ(bandit.graph().edge_count(), 2);
-  EXPECT_NO_THROW(bandit.update(0, std::vector<double>{1e5}, 1.0));
-  EXPECT_THROW(bandit.update(0, std::vector<double>{1.1e5}, 1.0), std::invalid_argument);
+  EXPECT_NO_THROW(bandit.update(0, std::vector<double>{3e4}, 1.0));
+  EXPECT_THROW(bandit.update(0, std::vector<double>{3.1e4}, 1.0), std::invalid_argument);
   EXPECT_THROW((void)bandit.select(0, {std::vector<double>{1e200}, 1}), std::invalid_argument);
 }
 
@@ -244,6 +245,96 @@ TEST(Capacity, joining_components_is_checked_and_refused_whole) {
   EXPECT_THROW(bandit.add_edge(0, 79), CapacityError);
   EXPECT_EQ(bandit.summary().components.size(), 2);
   EXPECT_EQ(bandit.graph().weight(0, 79), 0.0);
+}
+
+static_assert(!std::is_constructible_v<UserRef, bool>, "select(true, ...) is a mistake");
+static_assert(std::is_constructible_v<UserRef, int> && std::is_constructible_v<UserRef, const char*>);
+
+TEST(Bandit, an_unknown_user_is_an_error_of_its_own) {
+  auto bandit = Bandit::gob_lin(friends(), {.dimension = 1});
+  const std::vector<double> x{1.0};
+  EXPECT_THROW((void)bandit.select("dan", {x, 1}), UnknownUser);
+  EXPECT_THROW((void)bandit.select(3, {x, 1}), UnknownUser);
+  EXPECT_THROW(bandit.update(-1, x, 1.0), UnknownUser);
+  EXPECT_THROW(bandit.update(std::vector<Observation>{{"ann", x, 1.0}, {"dan", x, 1.0}}), UnknownUser);
+  EXPECT_EQ(bandit.rewards(), 0);
+}
+
+TEST(Bandit, without_names_a_number_may_be_written_out) {
+  auto bandit = Bandit::gob_lin(Graph(11), {.dimension = 1});
+  EXPECT_EQ(bandit.user("10"), 10);
+  EXPECT_EQ(bandit.user("0"), 0);
+  for (const char* other : {"11", "010", "-1", "1.0", "", " 1", "1 ", "99999999999999999999999"}) {
+    EXPECT_FALSE(bandit.has_user(other)) << other;
+  }
+}
+
+TEST(Bandit, that_was_moved_from_says_so) {
+  auto bandit = Bandit::gob_lin(friends(), {.dimension = 1});
+  const std::vector<double> x{1.0};
+  Bandit other(std::move(bandit));
+  EXPECT_THROW((void)bandit.select("ann", {x, 1}), std::logic_error);  // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW(bandit.update("ann", x, 1.0), std::logic_error);
+  EXPECT_THROW((void)bandit.summary(), std::logic_error);
+  EXPECT_THROW((void)Bandit(bandit), std::logic_error);
+  EXPECT_THROW((void)bandit.to_bytes(), std::logic_error);
+  bandit = other;
+  EXPECT_EQ(bandit.user_count(), 3);
+}
+
+TEST(Bandit, alpha_may_change_since_it_only_scores) {
+  auto bandit = Bandit::gob_lin(friends(), {.dimension = 1, .alpha = 0.1});
+  const std::vector<double> x{1.0};
+  bandit.update("ann", x, 1.0);
+  const double before = bandit.select("ann", {x, 1}).widths[0];
+  bandit.set_alpha(0.3);
+  EXPECT_NEAR(bandit.select("ann", {x, 1}).widths[0], 3.0 * before, 1e-12);
+  EXPECT_EQ(bandit.options().alpha, 0.3);
+  EXPECT_THROW(bandit.set_alpha(-1.0), std::invalid_argument);
+  EXPECT_EQ(bandit.options().alpha, 0.3);
+}
+
+TEST(Bandit, refuses_ridges_that_do_not_fit) {
+  const auto refusal = [](std::vector<double> ridges) {
+    try {
+      (void)Bandit::gob_lin(friends(), {.dimension = 1, .node_ridges = std::move(ridges)});
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("made");
+  };
+  EXPECT_EQ(refusal({1.0, 2.0}), "node_ridges: 2 numbers (must be none, or one for each of the 3 nodes)");
+  EXPECT_EQ(refusal({1.0, 0.0, 1.0}), "node_ridges: 0 (must be between 1e-100 and 1e100)");
+  EXPECT_EQ(refusal({1.0, 2.0, 3.0}), "made");
+}
+
+/// Edges between two clusters whose weights differ by more than sixteen digits: a sum that is added to and taken from
+/// would keep nothing of the light one.
+TEST(Bandit, a_light_edge_between_clusters_outlives_a_heavy_one) {
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+    const std::vector<NodeId> clusters{0, 0, 1, 1};
+    const BanditOptions options{.dimension = 1,
+                                .engine = {.kind = kind, .tolerance = 1e-12, .local = {.tolerance = 1e-12}}};
+    auto bandit = Bandit::gob_lin_macro(Graph(4), clusters, options);
+    const std::vector<double> x{1.0};
+    bandit.add_edge(0, 2, 1e-8);
+    bandit.add_edge(1, 3, 9e9);
+    bandit.update(0, x, 1.0);
+    bandit.remove_edge(1, 3);
+    EXPECT_EQ(bandit.node_graph().weight(0, 1), 1e-8);
+    EXPECT_EQ(bandit.summary().components.size(), 1);
+    auto expected = Bandit::gob_lin_macro(Graph(4, std::vector<Edge>{{0, 2, 1e-8}}), clusters, options);
+    expected.update(0, x, 1.0);
+    EXPECT_NEAR(bandit.mean(0)[0], expected.mean(0)[0], 1e-6);
+    EXPECT_NEAR(bandit.mean(2)[0], expected.mean(2)[0], 1e-6);
+    bandit.add_edge(0, 3, 0.5);
+    bandit.remove_edge(0, 2);
+    EXPECT_EQ(bandit.node_graph().weight(0, 1), 0.5);
+    bandit.remove_edge(0, 3);
+    EXPECT_EQ(bandit.summary().components.size(), 2);
+    EXPECT_NEAR(bandit.mean(0)[0], 0.5, 1e-6);
+    EXPECT_NEAR(bandit.mean(2)[0], 0.0, 1e-12);
+  }
 }
 
 }  // namespace

@@ -90,6 +90,27 @@ TEST_P(EngineAgainstPrinted, with_ridge_and_coupling) {
   }
 }
 
+TEST_P(EngineAgainstPrinted, with_a_ridge_for_each_node) {
+  const auto [policy, kind, index] = GetParam();
+  const Scenario scenario = scenarios()[index];
+  const PrintedNodes nodes(policy, scenario);
+  BanditOptions options{.dimension = scenario.dimension, .alpha = 0.3, .ridge = 0.7, .engine = {.kind = kind}};
+  for (std::size_t node = 0; node < nodes.graph.node_count(); ++node) {
+    options.node_ridges.push_back(0.01 + 0.4 * static_cast<double>(node * node % 5));
+  }
+  auto bandit = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), options);
+  oracle::PrintedAlgorithm printed(nodes.graph, options);
+  for (std::size_t t = 0; t < 200; ++t) {
+    const auto round = scenario.round(t);
+    const Decision decision = bandit.select(round.user, {round.contexts, scenario.dimension});
+    const Decision expected = printed.select(nodes.of[round.user], round.contexts);
+    for (std::size_t arm = 0; arm < scenario.arms; ++arm) ASSERT_NEAR(decision.scores[arm], expected.scores[arm], 1e-6);
+    bandit.update(round.user, round.context(decision.arm), round.rewards[decision.arm]);
+    printed.update(nodes.of[round.user], round.context(decision.arm), round.rewards[decision.arm]);
+  }
+  EXPECT_NEAR(bandit.log_determinant(), printed.log_determinant(), 1e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(all, EngineAgainstPrinted,
                          ::testing::Combine(::testing::ValuesIn(all_policies),
                                             ::testing::Values(EngineKind::dense, EngineKind::sparse),

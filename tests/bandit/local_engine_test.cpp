@@ -24,7 +24,8 @@ struct LocalCase {
   double coupling = 1.0;
   double context_scale = 1.0;
   bool printed_bound = false;
-  double useful = 0.01;  // the average bound is below this, for contexts of about unit length
+  bool many_ridges = false;  // between a tenth of the ridge and the ridge
+  double useful = 0.01;      // the average bound is below this, for contexts of about unit length
 };
 
 std::vector<LocalCase> local_cases() {
@@ -45,6 +46,7 @@ std::vector<LocalCase> local_cases() {
   all.push_back({.name = "no_time", .graph = social, .local = {.tolerance = 1e-3, .most_edges = 40}, .useful = 0.1});
   all.push_back({.name = "little_ridge", .graph = social, .ridge = 0.05, .coupling = 2.0, .useful = 0.3});
   all.push_back({.name = "long_contexts", .graph = social, .context_scale = 20.0, .useful = 0.03});
+  all.push_back({.name = "a_ridge_for_each_node", .graph = social, .many_ridges = true, .useful = 0.02});
   all.push_back({.name = "printed_bound", .graph = social, .printed_bound = true, .useful = 0.04});
   return all;
 }
@@ -57,6 +59,9 @@ class LocalAgainstExact : public ::testing::TestWithParam<std::size_t> {
                           .ridge = test.ridge,
                           .coupling = test.coupling,
                           .engine = {.kind = kind, .local = test.local}};
+    for (std::size_t node = 0; test.many_ridges && node < test.graph.node_count(); ++node) {
+      options.node_ridges.push_back(test.ridge * (0.1 + 0.9 * static_cast<double>(node * 7 % 11) / 10.0));
+    }
     if (test.printed_bound) options.printed_bound = PrintedBound{.noise = 0.2, .delta = 0.05, .norm = 0.5};
     return Bandit::gob_lin(test.graph, options);
   }
@@ -214,6 +219,68 @@ TEST(LocalEngine, a_reward_reaches_no_more_nodes_in_a_larger_graph) {
     edges.push_back(walked / 500.0);
   }
   EXPECT_LT(edges[1], 1.5 * edges[0]);
+}
+
+/// Learns contexts of length 1 and gives the edges walked for one, on average, and the bytes of the engine.
+struct Work {
+  double edges = 0.0;
+  std::size_t unconverged = 0;
+  std::size_t bytes = 0;
+};
+Work learn_unit_contexts(Bandit& bandit, std::size_t from, std::size_t rewards) {
+  Work work;
+  for (std::size_t t = from; t < from + rewards; ++t) {
+    Random random(9, 0, t);
+    std::vector<double> x{random.normal(), random.normal(), random.normal()};
+    const double length = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    for (double& value : x) value /= length;
+    const auto solve = bandit.update(static_cast<NodeId>(random.below(bandit.user_count())), x, random.normal());
+    work.edges += static_cast<double>(solve.walked_edges) / static_cast<double>(rewards);
+    work.unconverged += solve.converged ? 0 : 1;
+  }
+  work.bytes = bandit.summary().components[0].bytes;
+  return work;
+}
+
+TEST(LocalEngine, one_long_context_does_not_make_all_later_rewards_dear) {
+  const Graph graph = generate::communities({.nodes = 3000, .communities = 15, .average_degree = 12, .seed = 2}).graph;
+  auto plain =
+      Bandit::gob_lin(graph, {.dimension = 3, .engine = {.kind = EngineKind::local, .local = {.tolerance = 0.01}}});
+  auto startled = plain;
+  learn_unit_contexts(plain, 0, 10);
+  learn_unit_contexts(startled, 0, 10);
+  startled.update(5, std::vector<double>{600.0, 0.0, 0.0}, 1.0);
+  learn_unit_contexts(plain, 10, 300);
+  learn_unit_contexts(startled, 10, 300);
+  const Work expected = learn_unit_contexts(plain, 310, 300);
+  const Work work = learn_unit_contexts(startled, 310, 300);
+  // What is allowed follows the contexts in steps of a factor 1.5, so it may still be that much smaller.
+  EXPECT_LT(work.edges, 2.5 * expected.edges);
+  EXPECT_LE(work.unconverged, expected.unconverged);
+}
+
+TEST(LocalEngine, work_that_waits_takes_no_more_memory_the_longer_it_waits) {
+  const Graph graph = generate::communities({.nodes = 400, .communities = 4, .average_degree = 12, .seed = 2}).graph;
+  auto bandit = Bandit::gob_lin(
+      graph, {.dimension = 3, .engine = {.kind = EngineKind::local, .local = {.tolerance = 1e-6, .most_edges = 30}}});
+  learn_unit_contexts(bandit, 0, 3000);  // everybody has evidence, and everybody waits
+  const Work before = learn_unit_contexts(bandit, 3000, 500);
+  EXPECT_GE(before.unconverged, 490);
+  const Work after = learn_unit_contexts(bandit, 3500, 8000);
+  EXPECT_LT(after.bytes, before.bytes + 20'000);
+}
+
+TEST(LocalEngine, a_candidate_that_is_left_out_has_no_say) {
+  const Graph graph = generate::communities({.nodes = 300, .communities = 3, .average_degree = 12, .seed = 2}).graph;
+  auto bandit = Bandit::gob_lin(graph, {.dimension = 3, .engine = {.kind = EngineKind::local}});
+  learn_unit_contexts(bandit, 0, 200);
+  std::vector<double> contexts{0.5, 0.5, 0.1, 1e4, 0.0, 0.0, -0.2, 0.9, 0.3};
+  const std::vector<std::uint8_t> mask{1, 0, 1};
+  const Decision with_a_long_one = bandit.select(7, {contexts, 3}, mask);
+  contexts[3] = 0.1;
+  const Decision expected = bandit.select(7, {contexts, 3}, mask);
+  EXPECT_EQ(with_a_long_one.scores, expected.scores);
+  EXPECT_EQ(with_a_long_one.bounds, expected.bounds);
 }
 
 TEST(LocalEngine, is_picked_for_large_components_only) {

@@ -20,7 +20,10 @@ PrintedAlgorithm::PrintedAlgorithm(const Graph& nodes, const BanditOptions& opti
     laplacian(edge.a, edge.b) -= edge.weight;
     laplacian(edge.b, edge.a) -= edge.weight;
   }
-  const MatrixXd a = options.ridge * MatrixXd::Identity(n, n) + options.coupling * laplacian;
+  MatrixXd a = options.ridge * MatrixXd::Identity(n, n) + options.coupling * laplacian;
+  for (std::size_t node = 0; node < options.node_ridges.size(); ++node) {
+    a(static_cast<Index>(node), static_cast<Index>(node)) += options.node_ridges[node] - options.ridge;
+  }
   inverse_root_ = n > 0 ? Eigen::SelfAdjointEigenSolver<MatrixXd>(a).operatorInverseSqrt() : a;
   factor_.compute(MatrixXd::Identity(size, size));
   bias_ = VectorXd::Zero(size);

@@ -43,13 +43,13 @@ struct BanditOptions {
   EngineOptions engine = {};
 };
 
-/// A user, by index or by name. A name is only looked at during the call it is passed to. In a bandit whose users have no
-/// names, the text "3" is the user 3.
+/// A user, by index or by name. A name is only looked at during the call it is passed to. In a bandit whose users have
+/// no names, the text "3" is the user 3.
 class UserRef {
  public:
   template <std::integral Index>
-  requires(!std::same_as<std::remove_cv_t<Index>, bool>)
-  UserRef(Index index) : user_(to_size(index)) {}                      // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<std::remove_cv_t<Index>, bool>) UserRef(Index index)
+      : user_(to_size(index)) {}                                       // NOLINT(google-explicit-constructor)
   UserRef(std::string_view name) : user_(name) {}                      // NOLINT(google-explicit-constructor)
   UserRef(const char* name) : user_(std::string_view(name)) {}         // NOLINT(google-explicit-constructor)
   UserRef(const std::string& name) : user_(std::string_view(name)) {}  // NOLINT(google-explicit-constructor)
@@ -158,10 +158,13 @@ struct BanditSummary {
 ///       std::cout << "bob gets arm " << bandit.select("bob", {arms, 2}).arm << '\n';
 ///     }
 ///
-/// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was; a user who
-/// is not there is an UnknownUser, which is one. Rewards outside [-1, 1] are allowed: the algorithm does not need that
-/// bound, only Theorem 1 does. The belief keeps sixteen digits less those of |x|^2 / ridge and of
-/// coupling * degree / ridge, so both may be at most 1e10.
+/// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was; a user
+/// who is not there is an UnknownUser, which is one. Rewards outside [-1, 1] are allowed: the algorithm does not need
+/// that bound, only Theorem 1 does.
+///
+/// What is believed stays within 1e-6 of the exact value, relatively, because what would take more digits is refused:
+/// contexts longer than 30,000 sqrt(ridge), and edges with coupling * degree / ridge above 1e10. With the engine sparse
+/// |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too (docs/decisions/0004-tolerance.md).
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {

@@ -89,8 +89,7 @@ void DenseEngine::compute_belief(const ComponentEvidence& evidence) {
 
 /// w = N^{-1} c; nothing waits.
 void DenseEngine::compute_mean(const ComponentEvidence& evidence) {
-  mean_ = inverse_.selfadjointView<Eigen::Lower>() *
-          rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
+  mean_ = inverse_.selfadjointView<Eigen::Lower>() * rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
 }
 
 SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence) {
@@ -196,8 +195,7 @@ void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   const std::size_t first = node * dimension_;
   const std::size_t rows = inverse_.rows();
   evaluate_contexts(
-      dimension_, mean_.data() + first,
-      [&](std::size_t c) { return inverse_.data() + (first + c) * rows + first; },
+      dimension_, mean_.data() + first, [&](std::size_t c) { return inverse_.data() + (first + c) * rows + first; },
       {.first = waiting_.data() + first, .stride = rows, .count = static_cast<std::size_t>(waiting_count_)}, contexts,
       out.means, out.variances);
 }

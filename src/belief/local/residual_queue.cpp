@@ -22,8 +22,7 @@ void ResidualQueue::offer(std::size_t slot, double squared) {
     if (places_[slot].level == 0) largest_at_rest_ = std::max(largest_at_rest_, squared);
     return;
   }
-  const double ratio =
-      allowed_squared_ > 0.0 ? squared / allowed_squared_ : std::numeric_limits<double>::infinity();
+  const double ratio = allowed_squared_ > 0.0 ? squared / allowed_squared_ : std::numeric_limits<double>::infinity();
   const int level = std::isfinite(ratio) ? std::clamp<int>(std::ilogb(ratio) / 2, 0, level_count - 1)
                                          : static_cast<int>(level_count) - 1;
   Place& place = places_[slot];

@@ -15,8 +15,8 @@ class BinaryWriter;
 /// The slots whose residual is larger than what is allowed, so that the largest can be settled first.
 ///
 /// A slot waits in level k if its residual was between 2^k and 2^(k+1) times what is allowed when it was last offered;
-/// the last level has no upper end. A residual that grew moves its slot up at once, one that shrank is only noticed when
-/// its slot is taken. Every call is O(1), and a slot waits once at most.
+/// the last level has no upper end. A residual that grew moves its slot up at once, one that shrank is only noticed
+/// when its slot is taken. Every call is O(1), and a slot waits once at most.
 class ResidualQueue {
  public:
   /// Another slot, which does not wait.

@@ -10,8 +10,8 @@
 
 namespace goblin {
 
-/// The length that three of four of the latest 256 contexts do not exceed. It follows contexts that become longer or
-/// shorter, and a few that are far longer than the others do not matter.
+/// The root mean square length of the latest 256 contexts, where none counts for more than ten times the median. So it
+/// follows contexts that become longer or shorter, and a few that are far longer than the others hardly matter.
 class TypicalLength {
  public:
   /// O(1), but for every 32nd context.
@@ -50,9 +50,12 @@ class TypicalLength {
   void update() {
     std::array<double, window> sorted;
     const auto end = std::copy(latest_.begin(), latest_.end(), sorted.begin());
-    const auto at = sorted.begin() + static_cast<std::ptrdiff_t>((latest_.size() - 1) * 3 / 4);
-    std::nth_element(sorted.begin(), at, end);
-    value_ = std::sqrt(*at);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(latest_.size() / 2);
+    std::nth_element(sorted.begin(), middle, end);
+    const double most = 100.0 * *middle;
+    double total = 0.0;
+    for (const double squared : latest_) total += std::min(squared, most);
+    value_ = std::sqrt(total / static_cast<double>(latest_.size()));
   }
 
   std::vector<double> latest_;  // squared

@@ -113,15 +113,16 @@ double PrecisionSolver::compute_residual() {
       const double* const numbers = solution_.data() + j * width;
       const Pack* const u = packs(numbers);
       const Pack* const b = packs(right_hand_side_.data() + j * width);
-      const double diagonal = elimination_.diagonal(elimination_.position(j));
+      const double ridge = prior_.ridge(j);
       const auto neighbours = prior_.graph().neighbours(j);
       const auto weights = prior_.graph().weights(j);
       for (std::size_t c = 0; c < count; ++c) r[c] = Pack{};
+      // Differences, so that a heavy edge between two nodes that are alike takes no digits.
       for (std::size_t k = 0; k < neighbours.size(); ++k) {
         const Pack* const other = packs(solution_.data() + neighbours[k] * width);
-        for (std::size_t c = 0; c < count; ++c) r[c] += weights[k] * other[c];
+        for (std::size_t c = 0; c < count; ++c) r[c] += weights[k] * (other[c] - u[c]);
       }
-      for (std::size_t c = 0; c < count; ++c) r[c] = b[c] - diagonal * u[c] + prior_.coupling() * r[c];
+      for (std::size_t c = 0; c < count; ++c) r[c] = b[c] - ridge * u[c] + prior_.coupling() * r[c];
       const NodeSum& node_sum = sums_[j];
       const Pack* x = packs(node_sum.rows.data());
       for (std::size_t k = 0; k < node_sum.rows.size() / width; ++k, x += count) {
@@ -201,7 +202,7 @@ PrecisionSolver::Solved PrecisionSolver::solve(double tolerance, std::size_t max
   while (in_single && norm > goal && solved.iterations < most_in_single) {
     const double before = norm;
     solved.iterations += correct(sweeps_, norm, std::max(margin * goal / norm, most_digits_in_single),
-                                  most_in_single - solved.iterations);
+                                 most_in_single - solved.iterations);
     norm = compute_residual();
     in_single = norm <= least_gain * before;
   }

@@ -43,6 +43,7 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
     column_begins_[c] = covariance_size_ - first_row;  // may wrap; entry (r, c) has r >= first_row
     covariance_size_ += stride() - first_row;
   }
+  find_strongest_coupling();
   means_.resize(node_count() * stride());
   covariances_.resize(node_count() * covariance_size_);
   waiting_.resize(node_count() * waiting_room * stride());
@@ -62,6 +63,24 @@ SparseEngine::SparseEngine(const Engine& first, const Engine& second, const Comp
   for (std::size_t j = 0; j < first.node_count(); ++j) copy_belief(j, first, j);
   for (std::size_t j = 0; j < second.node_count(); ++j) copy_belief(first.node_count() + j, second, j);
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
+}
+
+void SparseEngine::find_strongest_coupling() {
+  strongest_coupling_ = 0.0;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    strongest_coupling_ = std::max(strongest_coupling_, prior_.coupling() * graph().degree(j) / prior_.ridge(j));
+  }
+}
+
+/// A context that is sqrt(q) times as long as sqrt(ridge) takes log10(q) digits of the covariance of its own node,
+/// which is updated from itself. It takes as many from those of nodes that heavy edges make nearly the same, and the
+/// solver's numbers hold the difference of two such nodes with fewer digits, the heavier their edge. So the product of
+/// both is limited (tests/bandit/long_contexts_test.cpp measures where).
+double SparseEngine::longest_context() const {
+  const double longest = Engine::longest_context();
+  return strongest_coupling_ * Limits::length <= Limits::in_sparse
+             ? longest
+             : longest * Limits::in_sparse / (strongest_coupling_ * Limits::length);
 }
 
 void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t from_node) {
@@ -123,7 +142,9 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
   // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a score by about
-  // |x| |e|: the longer the context, the more exact u has to be.
+  // |x| |e|: the longer the context, the more exact u has to be. At the node itself u_i = C_i x is known from the
+  // belief, and taken from there: a solve has errors of its own, and C_i loses most of its digits where x^T C_i x is
+  // large.
   constexpr double tightest = 1e-14;
   double largest = 0.0;
   double squared_length = 0.0;
@@ -133,13 +154,11 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   }
   solver_.clear();
   for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / largest;
-  // u_i = C_i x is known before the solve, as well as C_i is.
   std::vector<double> own(dimension_);
   multiply_covariance(node, solver_.right_hand_side(node), own.data());
   std::copy(own.begin(), own.end(), solver_.start(node));
   Learned result;
-  const double wanted =
-      0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.smallest_ridge()));
+  const double wanted = 0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.smallest_ridge()));
   result.solve = solve(std::max(tightest, wanted));
   std::copy(own.begin(), own.end(), solver_.start(node));
 
@@ -219,8 +238,8 @@ SolveSummary SparseEngine::solve_means(const ComponentEvidence& evidence) {
 }
 
 /// Changes the belief by some columns of N. What N gains changes it by solutions with the old N, what N loses by
-/// solutions with the new one, the way back: nothing cancels. The means are solved for anew. A solve a column, one more,
-/// and another n d numbers a column while it runs. Says what became of ln|N|.
+/// solutions with the new one, the way back: nothing cancels. The means are solved for anew. A solve a column, one
+/// more, and another n d numbers a column while it runs. Says what became of ln|N|.
 Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
                                      const std::function<void()>& change_solver, const ComponentEvidence& evidence) {
   const auto d = static_cast<Index>(dimension_);
@@ -261,6 +280,7 @@ Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const 
   // In the graph with less weight nothing cancels.
   const double resistance = prior_resistance(gains ? prior_ : changed, a, b);
   prior_ = std::move(changed);
+  find_strongest_coupling();
   Changed result = change(
       ChangeColumns::of_edge(a, b, std::abs(k), dimension_), gains, [this] { solver_.set_prior(prior_); }, evidence);
   const double prior_change = std::log1p(std::abs(k) * resistance);

@@ -25,6 +25,7 @@ class SparseEngine final : public Engine {
 
   [[nodiscard]] EngineKind kind() const override { return EngineKind::sparse; }
   [[nodiscard]] const PriorMatrix& prior() const override { return prior_; }
+  [[nodiscard]] double longest_context() const override;
   [[nodiscard]] std::size_t bytes() const override;
   [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
   [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<SparseEngine>(*this); }
@@ -58,6 +59,7 @@ class SparseEngine final : public Engine {
     return waiting_.data() + node * waiting_room * stride();
   }
 
+  void find_strongest_coupling();
   void apply_waiting();
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
@@ -72,6 +74,7 @@ class SparseEngine final : public Engine {
   std::size_t dimension_;
   std::size_t pack_count_;
   PriorMatrix prior_;
+  double strongest_coupling_ = 0.0;  // the largest coupling * degree / ridge of a node
   EngineOptions options_;
 
   std::vector<std::size_t> column_begins_;  // of C_j, so that entry (r, c) is at column_begins_[c] + r, r >= c

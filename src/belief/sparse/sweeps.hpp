@@ -42,8 +42,8 @@ class Sweeps {
 
   std::size_t dimension_;
   std::size_t stride_;
-  std::vector<Scalar> weights_;  // as the elimination's
-  std::vector<Scalar> shifts_;   // diagonal - pivot
+  std::vector<Scalar> weights_;                   // as the elimination's
+  std::vector<Scalar> shifts_;                    // diagonal - pivot
   std::vector<LowRankInverse<Scalar>> inverses_;  // D_j^{-1}, by position
 
   // By position, all of n * stride numbers.

@@ -1,0 +1,183 @@
+// Evidence belongs to users: it can be asked for, it moves with them, and everything believed follows from it.
+
+#include "bandit/scenario.hpp"
+#include "goblin/bandit/bandit.hpp"
+#include "goblin/error.hpp"
+
+#include <tuple>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+using ::testing::HasSubstr;
+
+Scenario world() {
+  return {.name = "moves",
+          .graph = generate::random({.nodes = 15, .edges = 40, .lowest_weight = 0.2, .highest_weight = 3.0, .seed = 6}),
+          .dimension = 4};
+}
+
+BanditOptions options_for(EngineKind kind) {
+  return {.dimension = 4,
+          .alpha = 0.4,
+          .ridge = 0.7,
+          .engine = {.kind = kind, .tolerance = 1e-12, .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
+}
+
+void learn(Bandit& bandit, std::size_t from, std::size_t to) {
+  const Scenario scenario = world();
+  for (std::size_t t = from; t < to; ++t) {
+    const auto round = scenario.round(t);
+    bandit.update(round.user, round.context(0), round.rewards[0]);
+  }
+}
+
+void expect_same_beliefs(const Bandit& a, const Bandit& b) {
+  for (NodeId user = 0; user < a.user_count(); ++user) {
+    for (const auto& [first, second] :
+         {std::pair(a.mean(user), b.mean(user)), std::pair(a.covariance(user), b.covariance(user))}) {
+      for (std::size_t k = 0; k < first.size(); ++k) EXPECT_NEAR(first[k], second[k], 1e-9) << "user " << user;
+    }
+  }
+  EXPECT_NEAR(a.log_determinant(), b.log_determinant(), 1e-8);
+}
+
+class MoveUser : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>> {
+ protected:
+  [[nodiscard]] Bandit make(const std::vector<NodeId>& clusters) const {
+    return Bandit::make(std::get<0>(GetParam()), world().graph, clusters, options_for(std::get<1>(GetParam())));
+  }
+};
+
+TEST_P(MoveUser, gives_the_belief_of_a_bandit_that_had_always_been_so) {
+  auto clusters = world().clusters();
+  auto bandit = make(clusters);
+  learn(bandit, 0, 60);
+  std::size_t t = 60;
+  // To another cluster, to a new one, after it, back; a cluster that becomes empty.
+  const std::vector<std::pair<NodeId, NodeId>> moves{{0, 1}, {4, 3}, {7, 3}, {0, 0}, {4, 2}, {7, 1}, {2, 1}, {5, 0}};
+  for (const auto& [user, cluster] : moves) {
+    EXPECT_TRUE(bandit.move_user(user, cluster).converged);
+    clusters[user] = cluster;
+    EXPECT_EQ(bandit.cluster(user), cluster);
+    auto expected = make(clusters);
+    learn(expected, 0, t);
+    expect_same_beliefs(bandit, expected);
+    learn(bandit, t, t + 5);
+    t += 5;
+  }
+  auto expected = make(clusters);
+  learn(expected, 0, t);
+  expect_same_beliefs(bandit, expected);
+  bandit.add_edge(4, 7, 0.5);  // what the map of users believes of the graph is right, too
+  bandit.remove_edge(4, 7);
+  expect_same_beliefs(bandit, expected);
+  expect_same_beliefs(Bandit::from_bytes(bandit.to_bytes()), expected);
+}
+
+TEST_P(MoveUser, to_where_the_user_is_changes_nothing) {
+  auto bandit = make(world().clusters());
+  learn(bandit, 0, 30);
+  const std::string before = bandit.to_bytes();
+  bandit.move_user(4, *bandit.cluster(4));
+  EXPECT_EQ(bandit.to_bytes(), before);
+}
+
+TEST_P(MoveUser, is_refused_where_there_is_no_such_cluster) {
+  auto bandit = make(world().clusters());
+  learn(bandit, 0, 30);
+  const std::string before = bandit.to_bytes();
+  EXPECT_THROW(bandit.move_user(4, 4), std::invalid_argument);
+  EXPECT_THROW(bandit.move_user(99, 0), UnknownUser);
+  EXPECT_EQ(bandit.to_bytes(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, MoveUser,
+                         ::testing::Combine(::testing::Values(Policy::gob_lin_macro, Policy::gob_lin_block),
+                                            ::testing::Values(EngineKind::dense, EngineKind::sparse,
+                                                              EngineKind::local)),
+                         [](const auto& test) {
+                           return test_name(std::get<0>(test.param)) + "_" +
+                                  std::string(name_of(std::get<1>(test.param)));
+                         });
+
+TEST(UsersEvidence, is_the_sum_over_the_users_rewards_whatever_the_policy) {
+  for (const Policy policy : all_policies) {
+    auto bandit = Bandit::make(policy, world().graph, world().clusters_for(policy), options_for(EngineKind::automatic));
+    learn(bandit, 0, 40);
+    std::vector<double> contexts(10);
+    std::vector<double> rewards(4);
+    double squared_rewards = 0.0;
+    std::size_t count = 0;
+    for (std::size_t t = 0; t < 40; ++t) {
+      const auto round = world().round(t);
+      if (round.user != 3) continue;
+      const auto x = round.context(0);
+      std::size_t at = 0;
+      for (std::size_t c = 0; c < 4; ++c) {
+        for (std::size_t r = c; r < 4; ++r) contexts[at++] += x[c] * x[r];
+        rewards[c] += round.rewards[0] * x[c];
+      }
+      squared_rewards += round.rewards[0] * round.rewards[0];
+      ++count;
+    }
+    const UserEvidence evidence = bandit.evidence(3);
+    ASSERT_GT(count, 0);
+    EXPECT_EQ(evidence.count, count);
+    EXPECT_DOUBLE_EQ(evidence.squared_rewards, squared_rewards);
+    for (std::size_t k = 0; k < 10; ++k) EXPECT_DOUBLE_EQ(evidence.contexts[k], contexts[k]);
+    for (std::size_t k = 0; k < 4; ++k) EXPECT_DOUBLE_EQ(evidence.rewards[k], rewards[k]);
+    EXPECT_THROW((void)bandit.evidence(99), UnknownUser);
+  }
+}
+
+TEST(UsersEvidence, may_be_kept_for_nodes_only) {
+  BanditOptions options = options_for(EngineKind::automatic);
+  options.dimension = 30;
+  const Graph crowd(10'000);
+  auto per_user = Bandit::linucb_sin(crowd, options);
+  options.evidence_per_node = true;
+  auto per_node = Bandit::linucb_sin(crowd, options);
+  const std::vector<double> x(30, 0.1);
+  for (NodeId user = 0; user < 10'000; user += 10) {
+    per_user.update(user, x, 1.0);
+    per_node.update(user, x, 1.0);
+  }
+  EXPECT_EQ(per_user.mean(0), per_node.mean(0));
+  EXPECT_LT(per_node.summary().bytes + 1000 * 30 * 33 / 2 * sizeof(double), per_user.summary().bytes);
+  EXPECT_THAT([&] { (void)per_node.evidence(3); },
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("evidence_per_node: true (must be false")));
+  BanditOptions macro = options_for(EngineKind::automatic);
+  macro.evidence_per_node = true;
+  auto bandit = Bandit::gob_lin_macro(world().graph, world().clusters(), macro);
+  EXPECT_THROW(bandit.move_user(0, 1), std::invalid_argument);
+  EXPECT_FALSE(Bandit::from_bytes(bandit.to_bytes()).options().evidence_per_node == false);
+}
+
+TEST(UsersEvidence, is_what_everything_follows_from) {
+  for (const Policy policy : all_policies) {
+    for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+      auto bandit = Bandit::make(policy, world().graph, world().clusters_for(policy), options_for(kind));
+      EXPECT_TRUE(bandit.rebuild().converged);  // nothing learned yet
+      learn(bandit, 0, 80);
+      Bandit rebuilt(bandit);
+      EXPECT_TRUE(rebuilt.rebuild().converged);
+      expect_same_beliefs(bandit, rebuilt);
+      learn(bandit, 80, 90);
+      learn(rebuilt, 80, 90);
+      expect_same_beliefs(bandit, rebuilt);
+    }
+  }
+}
+
+TEST(MoveUser, is_refused_where_there_are_no_clusters) {
+  auto bandit = Bandit::gob_lin(world().graph, options_for(EngineKind::dense));
+  EXPECT_THAT([&] { bandit.move_user(0, 1); },
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("policy: gob.lin (must be one with clusters")));
+}
+
+}  // namespace
+}  // namespace goblin

@@ -1,0 +1,64 @@
+#include "graph/live_graph.hpp"
+
+#include "goblin/graph/generators.hpp"
+#include "goblin/random.hpp"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+TEST(LiveGraph, follows_its_edits) {
+  const Graph base = generate::random({.nodes = 30, .edges = 60, .lowest_weight = 0.5, .highest_weight = 2.0});
+  LiveGraph live(base);
+  std::map<std::pair<NodeId, NodeId>, double> expected;
+  for (const Edge& edge : base.edges()) expected[{edge.a, edge.b}] = edge.weight;
+  for (int k = 0; k < 5; ++k) live.add_node({});
+  for (std::uint64_t t = 0; t < 3000; ++t) {  // often enough that the differences become the graph
+    Random random(3, 0, t);
+    const auto a = static_cast<NodeId>(random.below(34));
+    const auto b = static_cast<NodeId>(a + 1 + random.below(34 - a));
+    const double weight = random.below(3) == 0 ? 0.0 : random.uniform(0.1, 2.0);
+    live.set_weight(b, a, weight);
+    expected.erase({a, b});
+    if (weight > 0.0) expected[{a, b}] = weight;
+    ASSERT_EQ(live.weight(a, b), weight);
+  }
+  const Graph now = live.snapshot();
+  ASSERT_EQ(now.node_count(), 35);
+  ASSERT_EQ(now.edge_count(), expected.size());
+  for (const Edge& edge : now.edges()) {
+    EXPECT_EQ(edge.weight, expected.at({edge.a, edge.b}));
+    EXPECT_EQ(live.weight(edge.a, edge.b), edge.weight);
+  }
+  for (NodeId node = 0; node < 35; ++node) {
+    std::map<NodeId, double> neighbours;
+    live.for_each_neighbour(node, [&](NodeId other, double weight) { neighbours[other] = weight; });
+    ASSERT_EQ(neighbours.size(), now.neighbours(node).size());
+    for (const auto& [other, weight] : neighbours) EXPECT_EQ(weight, now.weight(node, other));
+  }
+}
+
+TEST(LiveGraph, keeps_nothing_of_edges_that_came_and_went) {
+  LiveGraph live(generate::cliques(1, 30));
+  live.set_weight(0, 1, 5.0);
+  live.set_weight(0, 1, 1.0);  // as it was
+  const std::size_t before = live.bytes();
+  for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 0.0);
+  for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 1.0);
+  EXPECT_EQ(live.bytes(), before);
+  for (int k = 0; k < 200; ++k) live.add_node({});
+  for (NodeId a = 30; a < 230; ++a) {
+    for (NodeId b = a + 1; b < 230; ++b) {
+      live.set_weight(a, b, 1.0);
+      live.set_weight(a, b, 0.0);
+    }
+  }
+  EXPECT_LE(live.bytes(), before + 100'000);
+  EXPECT_EQ(live.snapshot().edge_count(), 435);
+}
+
+}  // namespace
+}  // namespace goblin
