@@ -264,6 +264,13 @@ SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
   return state_->remove_edge(first, second);
 }
 
+void Bandit::set_alpha(double alpha) {
+  if (!(std::isfinite(alpha) && alpha >= 0.0)) {
+    throw std::invalid_argument(fmt::format("alpha: {} (must be finite and at least 0)", alpha));
+  }
+  state_->options.alpha = alpha;
+}
+
 Policy Bandit::policy() const { return state_->policy; }
 const BanditOptions& Bandit::options() const { return state_->options; }
 std::size_t Bandit::user_count() const { return state_->users.node_count(); }

@@ -195,6 +195,9 @@ class Bandit {
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
 
+  /// Alpha only scores, so it may change at any time. Throws std::invalid_argument if it is not finite and at least 0.
+  void set_alpha(double alpha);
+
   [[nodiscard]] Policy policy() const;
   [[nodiscard]] const BanditOptions& options() const;
   [[nodiscard]] std::size_t user_count() const;
