@@ -1,4 +1,4 @@
-"""Small named tuples that the compiled half gives back."""
+"""Small types that the compiled half gives back or raises."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
+    """A user was asked for whom the bandit does not have; ``add_user`` lets users join."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # KeyError would put it into quotes
 
 
 class Scores(NamedTuple):
