@@ -39,12 +39,9 @@ def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance
 def communities(users: int, communities: int, average_degree: float, mixing: float, exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]:
     """A social network with communities, and each user's community."""
 
-def name_from_text(text: str) -> Any:
-    """The user whom a text in a model file stands for."""
-
-def numbered_names(names: Iterable[Any], per_row: int, argument: str) -> tuple[list[Any], numpy.typing.NDArray[numpy.int64]]:
+def numbered_names(names: Iterable[Any], per_row: int, argument: str, known: Iterable[Any] = ()) -> tuple[list[Any], numpy.typing.NDArray[numpy.int64]]:
     """
-    The distinct names in the order in which they appear, and the index of each.
+    The distinct names, known ones first, in the order in which they appear, and the index of each.
     """
 
 def policy_names() -> tuple[str, ...]:
@@ -349,7 +346,7 @@ class Dataset:
     """
 
     @overload
-    def __init__(self, graph: Graph, items: Iterable[Any], contexts: numpy.typing.ArrayLike, payoff_users: Iterable[Any], payoff_items: Iterable[Any], payoffs: numpy.typing.ArrayLike, name: str) -> None: ...
+    def __init__(self, graph: Graph, items: Iterable[Any], contexts: numpy.typing.ArrayLike, payoff_users: numpy.typing.NDArray[numpy.int64], payoff_items: numpy.typing.NDArray[numpy.int64], payoffs: numpy.typing.ArrayLike, name: str) -> None: ...
 
     @overload
     def __init__(self, other: Dataset) -> None: ...

@@ -189,15 +189,20 @@ def _among(edges: Edges, names: list[Any] | None) -> Edges:
     """The same edges among the given users, who must be all of those who have one."""
     if names is None or names == edges.users:
         return edges
-    users, index = _core.numbered_names(names, 1, "users")
-    if len(users) < len(names):
-        again = next(k for k in range(len(names)) if index[k] != k)
-        raise ValueError(f"users[{again}]: {names[again]!r} stands twice (must be distinct)")
-    everybody, index = _core.numbered_names([*names, *edges.users], 1, "users")
-    if len(everybody) > len(names):
-        raise KeyError(f"user {everybody[len(names)]!r} has an edge and is not among the users")
-    places = index[len(names) :]
+    users = distinct_names(names, "users")
+    everybody, places = _core.numbered_names(edges.users, 1, "edges", known=users)
+    if len(everybody) > len(users):
+        raise KeyError(f"user {everybody[len(users)]!r} has an edge and is not among the users")
     return Edges(users, places[edges.ends] if len(places) else edges.ends, edges.weights)
+
+
+def distinct_names(given: list[Any], argument: str) -> list[Any]:
+    """The names as plain values; of two that are the same the error says where."""
+    names, index = _core.numbered_names(given, 1, argument)
+    if len(names) < len(given):
+        again = int(np.flatnonzero(index != np.arange(len(given)))[0])
+        raise ValueError(f"{argument}[{again}]: {given[again]!r} stands twice (must be distinct)")
+    return names
 
 
 def _from_sparse(matrix: Any, names: list[Any] | None) -> Edges:
@@ -343,8 +348,8 @@ def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.in
 
 def _in_order(users: list[Any], by_user: Mapping[Any, Any]) -> list[Any]:
     """What a mapping has for each of the users, who may be spelled 10 here and "10" there."""
-    _, index = _core.numbered_names([*users, *by_user], 1, "clusters")
-    found = dict(zip(index[len(users) :].tolist(), by_user.values(), strict=True))
+    _, index = _core.numbered_names(by_user, 1, "clusters", known=users)
+    found = dict(zip(index.tolist(), by_user.values(), strict=True))
     missing = next((k for k in range(len(users)) if k not in found), None)
     if missing is not None:
         raise KeyError(f"user {users[missing]!r} has no cluster")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._graph import Graph, Users, columns_of, graph_of, numbers_of, read_edges, values_of
+from ._graph import Graph, Users, columns_of, distinct_names, graph_of, numbers_of, read_edges, values_of
 
 
 class World(_core.World):
@@ -121,22 +121,18 @@ class Dataset(_core.Dataset):
         rows = np.asarray(contexts, dtype=np.float64)
         if rows.ndim != 2:
             raise ValueError(f"contexts: shape {rows.shape} (must be (items, dimension), one row an item)")
-        item_names = list(range(len(rows))) if items is None else _listed(values_of(items))
+        item_names = list(range(len(rows))) if items is None else distinct_names(_listed(values_of(items)), "items")
         if len(item_names) != len(rows):
             raise ValueError(f"contexts: shape {rows.shape} (must be ({len(item_names)}, dimension), one row an item)")
         read = read_edges(edges, users)
         payoff_users, payoff_items, values = _payoff_columns(payoffs, read.users, item_names)
-        everybody, user_index = _core.numbered_names([*read.users, *payoff_users], 1, "users")
+        everybody, user_index = _core.numbered_names(payoff_users, 1, "payoffs", known=read.users)
         if users is not None and len(everybody) > len(read.users):
             raise KeyError(f"user {everybody[len(read.users)]!r} has a payoff and is not among the users")
-        _, item_index = _core.numbered_names([*item_names, *payoff_items], 1, "items")
-        strange = np.flatnonzero(item_index[len(item_names) :] >= len(item_names))
-        if len(strange):
-            more = f"; nor are the items of {len(strange) - 1} more rows" if len(strange) > 1 else ""
-            raise KeyError(f"payoffs[{strange[0]}]: item {payoff_items[strange[0]]!r} is not known{more}")
-        _check_once(user_index[len(read.users) :], item_index[len(item_names) :], payoff_users, payoff_items)
+        item_index = _item_indices(payoff_items, item_names)
+        _check_once(user_index, item_index, payoff_users, payoff_items)
         graph = _core.Graph(everybody, read.ends, read.weights)
-        super().__init__(graph, item_names, rows, payoff_users, payoff_items, values, name)
+        super().__init__(graph, item_names, rows, user_index, item_index, values, name)
 
     @property
     def payoffs(self) -> dict[str, NDArray[Any]]:
@@ -161,28 +157,32 @@ def _payoff_columns(payoffs: Any, users: list[Any], items: list[Any]) -> tuple[l
     columns = columns_of(payoffs, "payoffs")
     if len(columns) != 3:
         raise ValueError(f"payoffs: {len(columns)} columns (must be 3: user, item, payoff)")
-    first, second = _listed(columns[0]), _listed(columns[1])
-    _core.numbered_names(first, 1, "payoffs")  # says which row has something that is no user, or no item
-    _core.numbered_names(second, 1, "payoffs")
-    return first, second, numbers_of(columns[2], "payoffs[{row}]: payoff")
+    return _listed(columns[0]), _listed(columns[1]), numbers_of(columns[2], "payoffs[{row}]: payoff")
+
+
+def _item_indices(payoff_items: list[Any], items: list[Any]) -> NDArray[np.int64]:
+    _, index = _core.numbered_names(payoff_items, 1, "payoffs", known=items)
+    unknown = np.flatnonzero(index >= len(items))
+    if len(unknown):
+        more = f"; nor are the items of {len(unknown) - 1} more rows" if len(unknown) > 1 else ""
+        raise KeyError(f"payoffs[{unknown[0]}]: item {payoff_items[unknown[0]]!r} is not known{more}")
+    return index
 
 
 def _check_once(
     users: NDArray[np.int64], items: NDArray[np.int64], user_names: list[Any], item_names: list[Any]
 ) -> None:
     """Of two payoffs for the same user and item nobody can say which is meant."""
-    seen: set[tuple[int, int]] = set()
-    again = []
-    for row, pair in enumerate(zip(users.tolist(), items.tolist(), strict=True)):
-        if pair in seen:
-            again.append(row)
-        seen.add(pair)
-    if again:
-        pair_of_first = f"user {user_names[again[0]]!r} and item {item_names[again[0]]!r}"
+    if not len(users):
+        return
+    _, first = np.unique(users * (items.max() + 1) + items, return_index=True)
+    again = np.setdiff1d(np.arange(len(users)), first)
+    if len(again):
+        pair = f"user {user_names[again[0]]!r} and item {item_names[again[0]]!r}"
         remedy = "add them up or drop some, with frame.groupby([user, item]).sum() say"
         raise ValueError(
-            f"payoffs[{again[0]}]: {pair_of_first} again (must be one row for each pair; {len(again)} of the "
-            f"{len(users)} rows are for a pair that an earlier row has: {remedy})"
+            f"payoffs[{again[0]}]: {pair} again (must be one row for each pair; {len(again)} of the {len(users)} rows "
+            f"are for a pair that an earlier row has: {remedy})"
         )
 
 

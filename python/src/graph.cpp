@@ -111,18 +111,12 @@ void bind_graph(nb::module_& module) {
              nb::sig("def communities(users: int, communities: int, average_degree: float, mixing: float, "
                      "exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]"),
              "A social network with communities, and each user's community.");
-  module.def(
-      "name_from_text", [](const std::string& text) { return name_from(text); }, nb::arg("text"),
-      nb::sig("def name_from_text(text: str) -> typing.Any"), "The user whom a text in a model file stands for.");
-  module.def(
-      "numbered_names",
-      [](nb::handle names, std::size_t per_row, const std::string& argument) {
-        return numbered_names(names, per_row, argument);
-      },
-      nb::arg("names"), nb::arg("per_row"), nb::arg("argument"),
-      nb::sig("def numbered_names(names: collections.abc.Iterable[typing.Any], per_row: int, argument: str) -> "
-              "tuple[list[typing.Any], numpy.typing.NDArray[numpy.int64]]"),
-      "The distinct names in the order in which they appear, and the index of each.");
+  module.def("numbered_names", &numbered_names, nb::arg("names"), nb::arg("per_row"), nb::arg("argument"),
+             nb::arg("known") = nb::tuple(),
+             nb::sig("def numbered_names(names: collections.abc.Iterable[typing.Any], per_row: int, argument: str, "
+                     "known: collections.abc.Iterable[typing.Any] = ()) -> "
+                     "tuple[list[typing.Any], numpy.typing.NDArray[numpy.int64]]"),
+             "The distinct names, known ones first, in the order in which they appear, and the index of each.");
 }
 
 }  // namespace goblin::python

@@ -2,8 +2,12 @@
 
 #include "arguments.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <system_error>
+#include <utility>
 
 namespace goblin::python {
 namespace {
@@ -41,21 +45,26 @@ bool can_be_written(nb::handle text) {
 }
 
 /// Digits as people write whole numbers: "0", "17", "-3"; not "007", "+1" or "-0".
-bool are_decimal_digits(PyObject* text) {
-  const Py_ssize_t length = PyUnicode_GET_LENGTH(text);
-  const auto letter = [text](Py_ssize_t k) { return PyUnicode_READ_CHAR(text, k); };
-  const Py_ssize_t first = length > 0 && letter(0) == '-' ? 1 : 0;
-  if (first == length) return false;
-  if (letter(first) == '0') return length == 1;
-  for (Py_ssize_t k = first; k < length; ++k) {
-    if (letter(k) < '0' || letter(k) > '9') return false;
+bool are_decimal_digits(std::string_view text) {
+  if (text.starts_with('-')) {
+    text.remove_prefix(1);
+    if (text == "0") return false;
   }
-  return true;
+  if (text.empty() || (text[0] == '0' && text.size() > 1)) return false;
+  return std::all_of(text.begin(), text.end(), [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
 /// The key of a name of Python's own type str.
 nb::object key_of_text(PyObject* text) {
-  if (!are_decimal_digits(text)) return nb::borrow(text);
+  if (!PyUnicode_IS_COMPACT_ASCII(text)) return nb::borrow(text);
+  const std::string_view letters(static_cast<const char*>(PyUnicode_DATA(text)),
+                                 static_cast<std::size_t>(PyUnicode_GET_LENGTH(text)));
+  if (!are_decimal_digits(letters)) return nb::borrow(text);
+  long long short_number = 0;
+  const auto [end, error] = std::from_chars(letters.data(), letters.data() + letters.size(), short_number);
+  if (error == std::errc() && end == letters.data() + letters.size()) {
+    return nb::steal(PyLong_FromLongLong(short_number));
+  }
   PyObject* number = PyLong_FromUnicodeObject(text, 10);
   if (number != nullptr) return nb::steal(number);
   PyErr_Clear();  // thousands of digits, which Python does not read: no whole number has them as its text either

@@ -216,22 +216,28 @@ Names PythonNames::texts() const {
   return numbers ? Names() : result;
 }
 
-nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument) {
+nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known) {
   nb::list distinct;
   nb::dict index;
+  for (nb::handle name : known) {
+    index[key_of(name)] = nb::int_(distinct.size());
+    distinct.append(name);
+  }
   std::vector<std::int64_t> numbers;
   for (nb::handle given : names) {
-    nb::object key = key_of(given);
-    if (!key.is_valid()) fail_name(given, argument + "[" + std::to_string(numbers.size() / per_row) + "]");
+    const auto where = [&] { return argument + "[" + std::to_string(numbers.size() / per_row) + "]"; };
+    const nb::object key = key_of(given);
+    if (!key.is_valid()) fail_name(given, where());
     PyObject* found = PyDict_GetItemWithError(index.ptr(), key.ptr());
-    if (found == nullptr) {
-      if (PyErr_Occurred() != nullptr) throw nb::python_error();
-      distinct.append(checked_name(given, argument + "[" + std::to_string(numbers.size() / per_row) + "]"));
-      index[key] = nb::int_(distinct.size() - 1);
-      numbers.push_back(static_cast<std::int64_t>(distinct.size()) - 1);
-    } else {
+    if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (found != nullptr) {
       numbers.push_back(PyLong_AsLongLong(found));
+      continue;
     }
+    const nb::object plain = checked_name(given, where());
+    numbers.push_back(static_cast<std::int64_t>(distinct.size()));
+    index[key] = nb::int_(distinct.size());
+    distinct.append(plain);
   }
   return nb::make_tuple(distinct, array_of(std::move(numbers)));
 }

@@ -59,7 +59,8 @@ class PythonNames {
 };
 
 /// The distinct names among many, in the order in which they appear, and the index of each: a list and an array.
-/// `per_row` of them make a row of the argument `argument`, for messages: "edges[3]: None (...)".
-nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument);
+/// `known` are plain and distinct names that come before all of them. `per_row` of the names make a row of the argument
+/// `argument`, for messages: "edges[3]: None (...)".
+nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known);
 
 }  // namespace goblin::python

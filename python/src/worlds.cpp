@@ -126,6 +126,7 @@ PythonDataset read(const std::string& kind, const std::string& folder, const nb:
   return wrapped(*std::move(data));
 }
 
+/// The payoffs' users and items are indices here, which Python has checked.
 void make_dataset(PythonDataset* self, const PythonGraph& graph, nb::handle items, nb::handle contexts,
                   nb::handle payoff_users, nb::handle payoff_items, nb::handle payoffs, const std::string& name) {
   const PythonNames item_names(items, "item");
@@ -137,18 +138,20 @@ void make_dataset(PythonDataset* self, const PythonGraph& graph, nb::handle item
       throw std::invalid_argument(numbers.described() + ": " + std::to_string(number) + " (must be finite)");
     }
   }
-  const auto rows = graph.users.find_all(payoff_users, "user");
-  const auto columns = item_names.find_all(payoff_items, "item");
+  const Array<std::int64_t> rows(payoff_users, "payoff_users");
+  const Array<std::int64_t> columns(payoff_items, "payoff_items");
   const Array<double> values(payoffs, "payoffs");
-  values.expect(values.dimensions() == 1 && values.size(0) == rows.size() && rows.size() == columns.size(),
-                "one number for each user and item");
+  const std::size_t count = rows.all().size();
+  values.expect(values.all().size() == count && columns.all().size() == count, "one number for each user and item");
   std::vector<data::Entry> entries;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
+  for (std::size_t k = 0; k < count; ++k) {
     const double value = values.all()[k];
     if (!std::isfinite(value)) {
-      throw std::invalid_argument(values.described() + ": " + std::to_string(value) + " (must be finite)");
+      throw std::invalid_argument("payoffs[" + std::to_string(k) + "]: payoff " + std::to_string(value) +
+                                  " (must be finite)");
     }
-    if (value != 0.0) entries.push_back({rows[k], columns[k], value});
+    if (value == 0.0) continue;
+    entries.push_back({static_cast<NodeId>(rows.all()[k]), static_cast<NodeId>(columns.all()[k]), value});
   }
   data::Dataset data;
   data.name = name;
@@ -181,8 +184,8 @@ void bind_worlds(nb::module_& module) {
       .def("__init__", &make_dataset, nb::arg("graph"), nb::arg("items"), nb::arg("contexts"), nb::arg("payoff_users"),
            nb::arg("payoff_items"), nb::arg("payoffs"), nb::arg("name"),
            nb::sig("def __init__(self, graph: Graph, items: collections.abc.Iterable[typing.Any], "
-                   "contexts: numpy.typing.ArrayLike, payoff_users: collections.abc.Iterable[typing.Any], "
-                   "payoff_items: collections.abc.Iterable[typing.Any], payoffs: numpy.typing.ArrayLike, "
+                   "contexts: numpy.typing.ArrayLike, payoff_users: numpy.typing.NDArray[numpy.int64], "
+                   "payoff_items: numpy.typing.NDArray[numpy.int64], payoffs: numpy.typing.ArrayLike, "
                    "name: str) -> None"))
       .def(
           "__init__", [](PythonDataset* self, const PythonDataset& other) { new (self) PythonDataset(other); },

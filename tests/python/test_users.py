@@ -254,19 +254,6 @@ def test_users_join_a_loaded_bandit(users: list[Any], tmp_path: Path) -> None:
         assert goblin.load(tmp_path / "grown").users == another.users
 
 
-def test_files_of_an_older_goblin(tmp_path: Path) -> None:
-    """They have whole numbers as =10; the present one writes such a text only for what C++ calls so itself."""
-    bandit = two("aaa", "bbb")
-    bandit.save(tmp_path / "model")
-    loaded = goblin.load(tmp_path / "model")
-    assert loaded.users == ["aaa", "bbb"]
-    from goblin import _core
-
-    assert _core.name_from_text("=10") == 10 and _core.name_from_text("10") == 10
-    assert _core.name_from_text("=(1, 'x')") == (1, "x") and _core.name_from_text("=None") == "=None"
-    assert _core.name_from_text("=whatever") == "=whatever"
-
-
 def replay(command: Path, model: Path, saved: Path, events: list[dict[str, Any]]) -> None:
     subprocess.run(
         [command, "replay", "--load", model, "--save", saved],
@@ -275,6 +262,21 @@ def replay(command: Path, model: Path, saved: Path, events: list[dict[str, Any]]
         capture_output=True,
         text=True,
     )
+
+
+def test_names_that_python_used_to_write(command: Path, tmp_path: Path) -> None:
+    """Files of an older goblin have whole numbers as =10. What is no Python value after the sign is a plain text."""
+    (tmp_path / "edges.tsv").write_text("=10\t=(1, 'x')\n=whatever\t=None\n")
+    subprocess.run(
+        [command, "replay", "--graph", tmp_path / "edges.tsv", "--dimension", "1", "--save", tmp_path / "model"],
+        stdin=subprocess.DEVNULL,
+        check=True,
+        capture_output=True,
+    )
+    loaded = goblin.load(tmp_path / "model")
+    assert loaded.users == [10, (1, "x"), "=whatever", "=None"]
+    loaded.save(tmp_path / "model")
+    assert goblin.load(tmp_path / "model").users == loaded.users
 
 
 def test_the_command_line_knows_the_users_of_python(command: Path, tmp_path: Path) -> None:
