@@ -49,7 +49,8 @@ PythonNames::PythonNames(nb::handle iterable, const char* kind) {
   nb::dict index;
   for (nb::handle given : iterable) {
     const std::size_t row = names.size();
-    const nb::object plain = checked_name(given, argument + "[" + std::to_string(row) + "]");
+    const nb::object plain = plain_name(given);
+    if (!plain.is_valid()) fail_name(given, argument + "[" + std::to_string(row) + "]");
     const nb::object key = key_of(plain);
     if (PyDict_Contains(index.ptr(), key.ptr()) == 1) {
       const nb::object first = names[nb::cast<std::size_t>(index[key])];
@@ -234,7 +235,8 @@ nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::strin
       numbers.push_back(PyLong_AsLongLong(found));
       continue;
     }
-    const nb::object plain = checked_name(given, where());
+    const nb::object plain = plain_name(given);
+    if (!plain.is_valid()) fail_name(given, where());
     numbers.push_back(static_cast<std::int64_t>(distinct.size()));
     index[key] = nb::int_(distinct.size());
     distinct.append(plain);
