@@ -67,7 +67,7 @@ class Bandit(_core.Bandit):
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
-        labels = None if clusters is None else labels_of(graph, clusters)
+        labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
         super().__init__(self._policy, graph, labels, {**options, "dimension": dimension, "alpha": alpha})
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._graph import labels_of, numbers_of
+from ._graph import labels_of, must_be, numbers_of
 from ._worlds import names_array
 
 Columns = dict[str, NDArray[Any]]
@@ -118,6 +118,8 @@ def simulate(
     >>> sorted(trace.columns())[:5]
     ['alpha', 'arm', 'average_payoff', 'normalized_reward', 'payoff']
     """
+    must_be(bandit, _core.Bandit, "bandit")
+    must_be(world, _core.World, "world")
     return _trace(_core.simulate(bandit, world, rounds, record_every, delta), world.users, world.items)
 
 
@@ -154,7 +156,11 @@ def sweep(
     (array(['linucb-ind', 'gob.lin'], dtype='<U10'), array([2, 2]))
     """
     played = [worlds] if isinstance(worlds, _core.World) else list(worlds)
-    names = [policies] if isinstance(policies, str) else list(policies)
+    if not played:
+        raise ValueError("worlds: none (must be at least 1)")
+    for k, world in enumerate(played):
+        must_be(world, _core.World, f"worlds[{k}]")
+    names = [policies] if isinstance(policies, str) else [str(policy) for policy in policies]
     tried = numbers_of([alphas] if isinstance(alphas, float | int) else list(alphas), "alphas[{row}]").tolist()
     cases = [(policy, alpha) for policy in names for alpha in tried]
     clustered = [policy for policy in names if policy in _core.clustered_policies()]

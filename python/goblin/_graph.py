@@ -67,6 +67,12 @@ class Graph(_core.Graph):
         return f"Graph({len(self)} users, {self.edge_count} edges)"
 
 
+def must_be(value: Any, kind: type, name: str) -> None:
+    """Refuses a value of another class by its name."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: {value!r} (must be a goblin.{kind.__name__})")
+
+
 def graph_of(edges: Any, users: Users = None) -> _core.Graph:
     """The graph itself where it is one already."""
     return edges if isinstance(edges, _core.Graph) and users is None else Graph(edges, users)
@@ -256,12 +262,11 @@ def _each_pair_once(edges: Edges, both_directions_are_usual: bool = False) -> Ed
     if surprising.any():
         k = int(np.argmax(surprising))
         a, b = (edges.users[end] for end in ends[k])
-        weights = f", {a!r} and {b!r} with weights {ahead[k]:g} and {back[k]:g} for one" if ahead[k] != back[k] else ""
-        weights = weights or f", {a!r} and {b!r} for one"
-        _warn(
-            f"edges: {surprising.sum()} pairs of users are listed in both directions{weights}: each pair is one edge, "
-            "with the larger weight of the two directions"
-        )
+        count = surprising.sum()
+        pairs = "a pair of users is" if count == 1 else f"{count} pairs of users are"
+        example = f"{a!r} and {b!r}" + (f" with weights {ahead[k]:g} and {back[k]:g}" if ahead[k] != back[k] else "")
+        rule = "both are one edge, with the larger weight of the two"
+        _warn(f"edges: {pairs} listed in both directions ({example}{', ...' if count > 1 else ''}): {rule}")
     return Edges(edges.users, ends, np.maximum(ahead, back))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._graph import Graph, Users, columns_of, distinct_names, graph_of, numbers_of, read_edges, values_of
+from ._graph import Graph, Users, columns_of, distinct_names, graph_of, must_be, numbers_of, read_edges, values_of
 
 
 class World(_core.World):
@@ -118,7 +118,10 @@ class Dataset(_core.Dataset):
         users: Users = None,
         name: str = "own",
     ) -> None:
-        rows = np.asarray(contexts, dtype=np.float64)
+        try:
+            rows = np.asarray(contexts, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"contexts: cannot be read as an array of numbers: {error}") from None
         if rows.ndim != 2:
             raise ValueError(f"contexts: shape {rows.shape} (must be (items, dimension), one row an item)")
         item_names = list(range(len(rows))) if items is None else distinct_names(_listed(values_of(items)), "items")
@@ -213,6 +216,7 @@ class Catalogue(World):
     """
 
     def __init__(self, data: _core.Dataset, arms: int = 25, *, seed: int = 0, repetition: int = 0) -> None:
+        must_be(data, _core.Dataset, "data")
         super().__init__(_core.catalogue(data, arms, seed, repetition))
 
 

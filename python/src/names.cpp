@@ -165,7 +165,8 @@ std::vector<NodeId> PythonNames::find_all(nb::handle names, const char* kind) co
                           : nb::hasattr(names, "to_list") ? names.attr("to_list")()
                                                           : nb::borrow(names);
   if (PyUnicode_Check(list.ptr()) != 0 || PyBytes_Check(list.ptr()) != 0 || !nb::hasattr(list, "__iter__")) {
-    throw std::invalid_argument(std::string(kind) + "s: " + shown(list) + " (must be a list or an array, one a row)");
+    throw nb::type_error(
+        (std::string(kind) + "s: " + shown(list) + " (must be a list or an array, one a row)").c_str());
   }
   std::vector<NodeId> found;
   nb::object first_unknown;

@@ -103,7 +103,7 @@ def test_wrong_batches(bandit: goblin.GobLin) -> None:
         bandit.partial_fit(["ann", "bob"], np.ones((2, 3)), np.ones(3))
     with pytest.raises(ValueError, match=r"X: shape \(2, 5, 4\) \(must be \(2, arms, 3\)\)"):
         bandit.predict_expectations(["ann", "bob"], np.ones((2, 5, 4)))
-    with pytest.raises(ValueError, match="users: 'ann'"):
+    with pytest.raises(TypeError, match="users: 'ann'"):
         bandit.partial_fit("ann", np.ones((3, 3)), np.ones(3))
 
 

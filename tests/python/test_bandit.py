@@ -293,6 +293,11 @@ def test_calls_with_arguments_of_a_wrong_type() -> None:
         (lambda: goblin.Linear(PATH, arms=None), r"^arms: None \(must be a whole number\)$"),
         (lambda: goblin.sweep(goblin.Cliques(), rounds="x"), r"^rounds: 'x' \(must be a whole number\)$"),
         (lambda: goblin.networks.communities([3]), r"^users: \[3\] \(must be a whole number\)$"),
+        (lambda: bandit.partial_fit(None, np.eye(3), np.ones(3)), r"^users: None \(must be a list or an array"),
+        (lambda: goblin.simulate(goblin.Cliques(), bandit), r"^bandit: Cliques\(.* \(must be a goblin\.Bandit\)$"),
+        (lambda: goblin.simulate(bandit, "x"), r"^world: 'x' \(must be a goblin\.World\)$"),
+        (lambda: goblin.Catalogue("x"), r"^data: 'x' \(must be a goblin\.Dataset\)$"),
+        (lambda: goblin.GobLinMacro(PATH, clusters=None), r"^clusters: None \(must be a number of clusters"),
         (lambda: goblin.GobLinMacro(PATH, clusters="two"), r"^clusters: 'two' \(must be a number of clusters"),
     ]
     before = bandit.copy()

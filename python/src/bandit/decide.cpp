@@ -191,23 +191,24 @@ array([0.4, 0.2])
 
 void bind_deciding(BanditClass& bandit) {
   const auto none = nb::none();
-  bandit.def("select", &select, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
+  bandit.def("select", &select, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
              nb::sig("def select(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> int"),
              select_doc);
-  bandit.def("scores", &scores, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
+  bandit.def("scores", &scores, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
              nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
              scores_doc);
-  bandit.def("bounds", &bounds, nb::arg("user").none(), nb::arg("X"), nb::arg("allowed").none() = none,
+  bandit.def("bounds", &bounds, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
              nb::sig("def bounds(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
              bounds_doc);
-  bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X"), nb::arg("k").none(), nb::arg("allowed").none() = none,
+  bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X").none(), nb::arg("k").none(),
+             nb::arg("allowed").none() = none,
              nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),
              rank_doc);
-  bandit.def("predict_expectations", &predict_expectations, nb::arg("users"), nb::arg("X"),
+  bandit.def("predict_expectations", &predict_expectations, nb::arg("users").none(), nb::arg("X").none(),
              nb::sig("def predict_expectations(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
              predict_doc);

@@ -101,11 +101,11 @@ rewards : array of shape (n,)
 }  // namespace
 
 void bind_learning(BanditClass& bandit) {
-  bandit.def("update", &update, nb::arg("user").none(), nb::arg("x"), nb::arg("reward").none(),
+  bandit.def("update", &update, nb::arg("user").none(), nb::arg("x").none(), nb::arg("reward").none(),
              nb::sig("def update(self, user: collections.abc.Hashable, x: numpy.typing.ArrayLike, "
                      "reward: float) -> None"),
              update_doc);
-  bandit.def("partial_fit", &partial_fit, nb::arg("users"), nb::arg("X"), nb::arg("rewards"),
+  bandit.def("partial_fit", &partial_fit, nb::arg("users").none(), nb::arg("X").none(), nb::arg("rewards").none(),
              nb::sig("def partial_fit(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike) -> typing.Self"),
              partial_fit_doc);
