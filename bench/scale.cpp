@@ -68,8 +68,8 @@ void play(benchmark::State& state, std::size_t users, double tolerance) {
     milliseconds.push_back(1e3 * seconds.count());
     computed_milliseconds.push_back(1e3 * (thread_seconds() - computed));
     select_milliseconds.push_back(1e3 * std::chrono::duration<double>(selected - start).count());
-    settled.push_back(static_cast<double>(solve.iterations));
-    edges.push_back(static_cast<double>(solve.edges));
+    settled.push_back(static_cast<double>(solve.settled_nodes));
+    edges.push_back(static_cast<double>(solve.walked_edges));
     bounds.push_back(decision.bounds[decision.arm]);
     widths.push_back(decision.widths[decision.arm]);
     const double best = decision.scores[decision.arm] - decision.bounds[decision.arm];

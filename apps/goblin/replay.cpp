@@ -72,10 +72,10 @@ class Check {
         edges.push_back({*bandit.cluster(edge.a), *bandit.cluster(edge.b), edge.weight});
       }
     }
-    return {bandit.evidence().node_count(), edges};
+    return {bandit.node_count(), edges};
   }
   static std::size_t rows_of(const Bandit& bandit) {
-    return bandit.evidence().node_count() * bandit.options().dimension;
+    return bandit.node_count() * bandit.options().dimension;
   }
   static const Bandit& checked(const Bandit& bandit) {
     constexpr std::size_t most_rows = 3000;

@@ -22,6 +22,12 @@ class DataError : public std::runtime_error {
   std::size_t line_;
 };
 
+/// A user was named who is not there.
+class UnknownUser : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
 /// Something was asked for that does not fit into memory. Thrown before anything is allocated; `what()` names the
 /// bytes needed, the bytes there are, and what would fit instead.
 class CapacityError : public std::invalid_argument {

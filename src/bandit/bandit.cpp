@@ -1,26 +1,22 @@
 #include "goblin/bandit/bandit.hpp"
 
 #include "bandit/capacity.hpp"
+#include "bandit/checks.hpp"
+#include "bandit/exploration.hpp"
 #include "bandit/state.hpp"
+#include "belief/engine_factory.hpp"
+#include "goblin/error.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace goblin {
 namespace {
-
-void check_clusters(Policy policy, const Graph& users, std::span<const NodeId> clusters) {
-  if (uses_clusters(policy) ? clusters.size() != users.node_count() : !clusters.empty()) {
-    throw std::invalid_argument(fmt::format("clusters: {} labels (must be {} for {})", clusters.size(),
-                                            uses_clusters(policy) ? users.node_count() : 0, name_of(policy)));
-  }
-}
 
 std::string_view reason_for(EngineKind asked, EngineKind used, std::size_t nodes, std::size_t dimension) {
   if (asked != EngineKind::automatic) return "forced by option";
@@ -38,14 +34,19 @@ std::string_view reason_for(EngineKind asked, EngineKind used, std::size_t nodes
 }  // namespace
 
 Bandit::Bandit(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Bandit::Bandit(const Bandit& other) : state_(std::make_unique<State>(*other.state_)) {}
+Bandit::Bandit(const Bandit& other) : state_(std::make_unique<State>(other.state())) {}
 Bandit& Bandit::operator=(const Bandit& other) {
-  if (this != &other) state_ = std::make_unique<State>(*other.state_);
+  if (this != &other) state_ = std::make_unique<State>(other.state());
   return *this;
 }
 Bandit::Bandit(Bandit&&) noexcept = default;
 Bandit& Bandit::operator=(Bandit&&) noexcept = default;
 Bandit::~Bandit() = default;
+
+Bandit::State& Bandit::state() const {
+  if (!state_) throw std::logic_error("bandit: it was moved from (must not be used before another is assigned to it)");
+  return *state_;
+}
 
 Bandit Bandit::linucb_sin(const Graph& users, const BanditOptions& options) {
   return make(Policy::linucb_sin, users, {}, options);
@@ -66,33 +67,26 @@ Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> cluster
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
-  check_clusters(policy, users, clusters);
-  const Graph nodes = goblin::node_graph(policy, users, clusters);
-  return bandit_bytes(users, nodes, nodes.components(), options.engine.kind, options.dimension);
+  check_clusters(policy, users.node_count(), clusters);
+  return bandit_bytes(policy, users, goblin::node_graph(policy, users, clusters), options.engine.kind, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
-  check_clusters(policy, users, clusters);
+  check_clusters(policy, users.node_count(), clusters);
   const Graph nodes = goblin::node_graph(policy, users, clusters);
-  for (NodeId node = 0; node < nodes.node_count(); ++node) check_degree(options, nodes.degree(node), node);
-  const Components components = nodes.components();
-  check_fits(bandit_bytes(users, nodes, components, options.engine.kind, options.dimension), policy, users, clusters,
-             options);
-
-  auto state =
-      std::make_unique<State>(policy, options, LiveGraph(users), std::vector<NodeId>(clusters.begin(), clusters.end()),
-                              Evidence(options.dimension, nodes.node_count()));
-  state->places.resize(nodes.node_count());
-  state->components.reserve(components.count());
-  const Graph lone(1);  // shared by all nodes without neighbours
-  for (std::size_t component = 0; component < components.count(); ++component) {
-    const auto members = components.nodes(component);
-    const Graph graph = members.size() == 1 ? lone : nodes.induced(members);
-    state->add_component({members.begin(), members.end()},
-                         make_engine(options.engine.kind, graph, options.dimension, state->prior(), options.engine));
+  check_node_ridges(options, nodes.node_count());
+  const PriorMatrix prior = options.node_ridges.empty() ? PriorMatrix(nodes, options.ridge, options.coupling)
+                                                        : PriorMatrix(nodes, options.node_ridges, options.coupling);
+  for (NodeId node = 0; node < nodes.node_count(); ++node) {
+    check_degree(options, nodes.degree(node), prior.ridge(node), node);
   }
-  return Bandit(std::move(state));
+  check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
+  std::optional<std::size_t> users_with_evidence;
+  if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
+  return Bandit(std::unique_ptr<State>(
+      new State(options, UserMap(policy, users, clusters),
+                Belief(prior, options.dimension, options.engine, users_with_evidence))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed) const {
@@ -102,9 +96,9 @@ Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed) const {
 }
 
 void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const {
-  const State& state = *state_;
+  const State& state = this->state();
   const std::size_t d = state.options.dimension;
-  const NodeId node = state.node_of(state.find_user(user));
+  const NodeId node = state.users.node_of(state.users.user(user));
   const auto numbers = contexts.numbers();
   if (contexts.dimension() != d) {
     throw std::invalid_argument(fmt::format("contexts: dimension {} (must be {})", contexts.dimension(), d));
@@ -124,51 +118,42 @@ void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& dec
           fmt::format("allowed: leaves out all of the {} candidates (must leave at least 1)", count));
     }
   }
-  const auto keeps = [allowed](std::size_t arm) { return allowed.empty() || allowed[arm] != 0; };
+  const double longest = longest_context(state.smallest_ridge);
   for (std::size_t arm = 0; arm < count; ++arm) {
-    if (!keeps(arm)) continue;
+    if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
-      state.check_context(numbers.subspan(arm * d, d));
+      check_context(numbers.subspan(arm * d, d), d, longest);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("candidate {}: {}", arm, error.what()));
     }
   }
 
-  decision.scores.resize(count);
-  decision.means.resize(count);
-  decision.widths.resize(count);
-  decision.bounds.resize(count);
-  const Engine& engine = *state.component_of(node).engine;
-  decision.engine = engine.kind();
-  // Until they become widths, scores and bounds, these are variances and how far variances and means can be off.
-  engine.evaluate_with_errors(state.index_of(node), numbers, decision.means, decision.widths, decision.bounds,
-                              decision.scores);
-  const auto rule_for = [&state](double log_determinant) {
-    return ConfidenceRule(state.options.alpha, state.options.printed_bound, state.rewards, log_determinant);
-  };
-  const ConfidenceRule rule = rule_for(state.log_determinant);
-  const ConfidenceRule lowest_rule = rule_for(state.log_determinant - state.log_determinant_error);
-  bool found = false;
-  for (std::size_t arm = 0; arm < count; ++arm) {
-    if (!keeps(arm)) {
-      decision.means[arm] = decision.widths[arm] = decision.bounds[arm] = 0.0;
-      decision.scores[arm] = -std::numeric_limits<double>::infinity();
-      continue;
-    }
-    const double variance = decision.widths[arm];
-    const double lowest_variance = std::max(0.0, variance - decision.scores[arm]);
-    decision.widths[arm] = rule.width(variance);
-    decision.bounds[arm] += decision.widths[arm] - lowest_rule.width(lowest_variance);
-    decision.scores[arm] = decision.means[arm] + decision.widths[arm];
-    if (!found || decision.scores[arm] > decision.scores[decision.arm]) decision.arm = arm;
-    found = true;
-  }
+  for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
+  decision.engine = state.belief.engine(node);
+  state.belief.evaluate(node, numbers, allowed,
+                        {.means = decision.means,
+                         .variances = decision.widths,
+                         .mean_errors = decision.bounds,
+                         .variance_errors = decision.scores});
+  Exploration(state.options.alpha, state.options.printed_bound)
+      .choose({.rewards = state.belief.rewards(),
+               .log_determinant = state.belief.log_determinant(),
+               .log_determinant_error = state.belief.log_determinant_error()},
+              allowed, decision);
 }
 
 std::vector<Ranked> Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed) const {
-  if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
-  const Decision decision = select(user, contexts, allowed);
+  Decision decision;
   std::vector<Ranked> ranked;
+  rank(user, contexts, k, allowed, decision, ranked);
+  return ranked;
+}
+
+void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
+                  std::vector<Ranked>& ranked) const {
+  if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
+  select(user, contexts, allowed, decision);
+  ranked.clear();
   for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
     if (allowed.empty() || allowed[arm] != 0) ranked.push_back({arm, decision.scores[arm]});
   }
@@ -177,40 +162,48 @@ std::vector<Ranked> Bandit::rank(UserRef user, Contexts contexts, std::size_t k,
       ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end(),
       [](const Ranked& a, const Ranked& b) { return a.score > b.score || (a.score == b.score && a.arm < b.arm); });
   ranked.resize(count);
-  return ranked;
 }
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
-  const NodeId node = state_->node_of(state_->find_user(user));
-  state_->check_context(context);
-  state_->check_reward(reward);
-  return state_->learn(node, context, reward);
+  State& state = this->state();
+  const NodeId who = state.users.user(user);
+  check_context(context, state.options.dimension, longest_context(state.smallest_ridge));
+  check_reward(reward);
+  return state.belief.learn(who, state.users.node_of(who), context, reward);
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
+  State& state = this->state();
   SolveSummary summary;
   for (const Observation& one : batch) {
-    summary.add(state_->learn(state_->node_of(state_->find_user(one.user)), one.context, one.reward));
+    const NodeId who = state.users.user(one.user);
+    summary.add(state.belief.learn(who, state.users.node_of(who), one.context, one.reward));
   }
   return summary;
 }
 
 void Bandit::check(std::span<const Observation> batch) const {
+  const State& state = this->state();
+  const double longest = longest_context(state.smallest_ridge);
   for (std::size_t k = 0; k < batch.size(); ++k) {
+    const auto message = [k](const std::exception& error) { return fmt::format("batch[{}]: {}", k, error.what()); };
     try {
-      static_cast<void>(state_->find_user(batch[k].user));
-      state_->check_context(batch[k].context);
-      state_->check_reward(batch[k].reward);
+      static_cast<void>(state.users.user(batch[k].user));
+      check_context(batch[k].context, state.options.dimension, longest);
+      check_reward(batch[k].reward);
+    } catch (const UnknownUser& error) {
+      throw UnknownUser(message(error));
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(fmt::format("batch[{}]: {}", k, error.what()));
+      throw std::invalid_argument(message(error));
     }
   }
 }
 
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
-  State& state = *state_;
-  const bool named = state.users.has_names() || state.users.node_count() == 0;
+  State& state = this->state();
+  const Policy policy = state.users.policy();
+  const bool named = state.users.has_names() || state.users.user_count() == 0;
   if (name.empty() && state.users.has_names()) {
     throw std::invalid_argument("name: '' (must not be empty where users have names)");
   }
@@ -220,103 +213,156 @@ NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
   if (!name.empty() && state.users.find(name)) {
     throw std::invalid_argument(fmt::format("name: '{}' (must not be a user of the bandit already)", name));
   }
-  if (cluster && !uses_clusters(state.policy)) {
-    throw std::invalid_argument(fmt::format("cluster: {} (must not be given for {})", *cluster, name_of(state.policy)));
+  if (cluster && !uses_clusters(policy)) {
+    throw std::invalid_argument(fmt::format("cluster: {} (must not be given for {})", *cluster, name_of(policy)));
   }
-  if (cluster && *cluster > state.cluster_count) {
+  if (cluster && *cluster > state.users.cluster_count()) {
     throw std::invalid_argument(
-        fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.cluster_count));
+        fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.users.cluster_count()));
   }
-
-  const NodeId user = state.users.add_node(name);
-  if (uses_clusters(state.policy)) {
-    state.clusters.push_back(cluster.value_or(state.cluster_count));
-    state.cluster_count = std::max(state.cluster_count, state.clusters.back() + 1);
-  }
-  const NodeId node = state.node_of(user);
-  if (node == state.evidence.node_count()) {
-    state.evidence.add_node();
-    const BanditOptions& options = state.options;
-    state.add_component({node},
-                        make_engine(options.engine.kind, Graph(1), options.dimension, state.prior(), options.engine));
-  }
+  const NodeId user = state.users.add_user(name, cluster);
+  if (state.belief.has_user_evidence()) state.belief.add_user();
+  if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
   return user;
 }
 
-SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
-  const NodeId first = state_->find_user(a);
-  const NodeId second = state_->find_user(b);
-  if (first == second) {
-    throw std::invalid_argument(fmt::format("edge: joins user {} to itself (must join two users)", first));
+SolveSummary Bandit::set_edge(NodeId a, NodeId b, double weight) {
+  State& state = this->state();
+  const double before = state.users.weight(a, b);
+  const auto edge = state.users.set_weight(a, b, weight);
+  if (!edge) return {};
+  try {
+    const double change = edge->weight - state.belief.edge_weight(edge->a, edge->b);
+    for (const NodeId node : {edge->a, edge->b}) {
+      if (change > 0.0) {
+        check_degree(state.options, state.belief.degree(node) + change, state.belief.ridge(node), node);
+      }
+    }
+    return state.belief.set_edge(edge->a, edge->b, edge->weight);
+  } catch (...) {
+    state.users.set_weight(a, b, before);
+    throw;
   }
-  if (!(weight > 0.0 && std::isfinite(weight + state_->users.weight(first, second)))) {
+}
+
+SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
+  const UserMap& users = state().users;
+  const NodeId first = users.user(a);
+  const NodeId second = users.user(b);
+  if (first == second) {
+    throw std::invalid_argument(
+        fmt::format("edge: joins user {} to itself (must join two users)", users.describe(first)));
+  }
+  const double total = users.weight(first, second) + weight;
+  if (!(weight > 0.0 && std::isfinite(total))) {
     throw std::invalid_argument(fmt::format("weight: {} (must be finite and positive)", weight));
   }
-  return state_->add_edge(first, second, weight);
+  return set_edge(first, second, total);
 }
 
 SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
-  const NodeId first = state_->find_user(a);
-  const NodeId second = state_->find_user(b);
-  if (first == second || state_->users.weight(first, second) == 0.0) {
-    throw std::invalid_argument(fmt::format("edge: {} to {} (must be in the graph)", first, second));
+  const UserMap& users = state().users;
+  const NodeId first = users.user(a);
+  const NodeId second = users.user(b);
+  if (first == second || users.weight(first, second) == 0.0) {
+    throw std::invalid_argument(
+        fmt::format("edge: {} to {} (must be in the graph)", users.describe(first), users.describe(second)));
   }
-  return state_->remove_edge(first, second);
+  return set_edge(first, second, 0.0);
+}
+
+SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
+  State& state = this->state();
+  const Policy policy = state.users.policy();
+  const NodeId who = state.users.user(user);
+  if (!uses_clusters(policy)) {
+    throw std::invalid_argument(
+        fmt::format("policy: {} (must be one with clusters, where users can move)", name_of(policy)));
+  }
+  if (cluster > state.users.cluster_count()) {
+    throw std::invalid_argument(
+        fmt::format("cluster: {} (must be at most the number of clusters, {})", cluster, state.users.cluster_count()));
+  }
+  if (policy == Policy::gob_lin_macro && !state.belief.has_user_evidence()) {
+    throw std::invalid_argument(
+        "evidence_per_node: true (must be false where users move: what a user brought cannot be told apart)");
+  }
+  const NodeId from = state.users.cluster_of(who);
+  if (cluster == from) return {};
+  const auto edges = state.users.move_user(who, cluster);
+  try {
+    if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
+    std::unordered_map<NodeId, double> gains;
+    for (const auto& edge : edges) {
+      const double change = edge.weight - state.belief.edge_weight(edge.a, edge.b);
+      gains[edge.a] += change;
+      gains[edge.b] += change;
+    }
+    for (const auto& [node, gain] : gains) {
+      if (gain > 0.0) check_degree(state.options, state.belief.degree(node) + gain, state.belief.ridge(node), node);
+    }
+  } catch (...) {
+    state.users.move_user(who, from);
+    throw;
+  }
+  SolveSummary summary;
+  for (const auto& edge : edges) summary.add(state.belief.set_edge(edge.a, edge.b, edge.weight));
+  if (policy == Policy::gob_lin_macro) {
+    summary.add(state.belief.move_evidence(who, from, cluster, state.users.members(from)));
+  }
+  return summary;
 }
 
 void Bandit::set_alpha(double alpha) {
-  if (!(std::isfinite(alpha) && alpha >= 0.0)) {
-    throw std::invalid_argument(fmt::format("alpha: {} (must be finite and at least 0)", alpha));
-  }
-  state_->options.alpha = alpha;
+  BanditOptions changed = state().options;
+  changed.alpha = alpha;
+  check_options(changed);
+  state().options.alpha = alpha;
 }
 
-Policy Bandit::policy() const { return state_->policy; }
-const BanditOptions& Bandit::options() const { return state_->options; }
-std::size_t Bandit::user_count() const { return state_->users.node_count(); }
-NodeId Bandit::user(UserRef user) const { return state_->find_user(user); }
+Policy Bandit::policy() const { return state().users.policy(); }
+const BanditOptions& Bandit::options() const { return state().options; }
+std::size_t Bandit::user_count() const { return state().users.user_count(); }
+std::size_t Bandit::node_count() const { return state().belief.node_count(); }
+NodeId Bandit::user(UserRef user) const { return state().users.user(user); }
+bool Bandit::has_user(UserRef user) const { return state().users.find(user).has_value(); }
 std::optional<NodeId> Bandit::cluster(UserRef user) const {
-  const NodeId index = state_->find_user(user);
-  return uses_clusters(state_->policy) ? std::optional<NodeId>(state_->clusters[index]) : std::nullopt;
+  const UserMap& users = state().users;
+  const NodeId index = users.user(user);
+  return uses_clusters(users.policy()) ? std::optional<NodeId>(users.cluster_of(index)) : std::nullopt;
 }
-NodeId Bandit::node(UserRef user) const { return state_->node_of(state_->find_user(user)); }
-Graph Bandit::graph() const { return state_->users.snapshot(); }
-const Evidence& Bandit::evidence() const { return state_->evidence; }
-std::size_t Bandit::rewards() const { return state_->rewards; }
-double Bandit::log_determinant() const { return state_->log_determinant; }
-double Bandit::log_determinant_error() const { return state_->log_determinant_error; }
+NodeId Bandit::node(UserRef user) const { return state().users.node_of(state().users.user(user)); }
+Graph Bandit::graph() const { return state().users.graph(); }
+Graph Bandit::node_graph() const { return state().belief.graph(); }
+std::size_t Bandit::rewards() const { return state().belief.rewards(); }
+double Bandit::log_determinant() const { return state().belief.log_determinant(); }
+double Bandit::log_determinant_error() const { return state().belief.log_determinant_error(); }
 
-bool Bandit::has_user(UserRef user) const {
-  if (const auto* name = std::get_if<std::string_view>(&user.value())) return state_->users.find(*name).has_value();
-  return std::get<std::size_t>(user.value()) < user_count();
-}
-
-Graph Bandit::node_graph() const {
-  std::vector<Edge> edges;
-  for (const Component& component : state_->components) {
-    for (const Edge& edge : component.engine->graph().edges()) {
-      edges.push_back({component.nodes[edge.a], component.nodes[edge.b], edge.weight});
-    }
+UserEvidence Bandit::evidence(UserRef user) const {
+  const State& state = this->state();
+  const NodeId who = state.users.user(user);
+  if (!has_node_per_user(state.users.policy()) && !state.belief.has_user_evidence()) {
+    throw std::invalid_argument("evidence_per_node: true (must be false where a user's own evidence is asked for)");
   }
-  return {state_->evidence.node_count(), edges};
+  return state.belief.evidence(who, state.users.node_of(who));
 }
 
 std::vector<double> Bandit::mean(UserRef user) const {
-  const NodeId node = this->node(user);
-  std::vector<double> result(state_->options.dimension);
-  state_->component_of(node).engine->mean(state_->index_of(node), result);
+  std::vector<double> result(state().options.dimension);
+  state().belief.mean(node(user), result);
   return result;
 }
 
 std::vector<double> Bandit::covariance(UserRef user) const {
-  const NodeId node = this->node(user);
-  std::vector<double> result(state_->options.dimension * state_->options.dimension);
-  state_->component_of(node).engine->covariance(state_->index_of(node), result);
+  std::vector<double> result(state().options.dimension * state().options.dimension);
+  state().belief.covariance(node(user), result);
   return result;
 }
 
+SolveSummary Bandit::rebuild() { return state().belief.rebuild(); }
+
 double Bandit::smoothness(std::span<const double> user_vectors) const {
-  const State& state = *state_;
+  const State& state = this->state();
   const std::size_t d = state.options.dimension;
   if (user_vectors.size() != user_count() * d) {
     throw std::invalid_argument(fmt::format("user_vectors: {} numbers (must be {} for each of the {} users)",
@@ -328,10 +374,10 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     return total;
   };
   const std::vector<double> zero(d, 0.0);
-  std::vector<std::span<const double>> node_vectors(state.evidence.node_count(), zero);
+  std::vector<std::span<const double>> node_vectors(state.belief.node_count(), zero);
   std::vector<bool> seen(node_vectors.size(), false);
   for (NodeId user = 0; user < user_count(); ++user) {
-    const NodeId node = state.node_of(user);
+    const NodeId node = state.users.node_of(user);
     const auto vector = user_vectors.subspan(user * d, d);
     if (seen[node] && squared_distance(node_vectors[node], vector) > 0.0) {
       throw std::invalid_argument(
@@ -341,7 +387,9 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     seen[node] = true;
   }
   double total = 0.0;
-  for (const auto& vector : node_vectors) total += state.options.ridge * squared_distance(vector, zero);
+  for (NodeId node = 0; node < node_vectors.size(); ++node) {
+    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero);
+  }
   for (const Edge& edge : node_graph().edges()) {
     total += state.options.coupling * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
   }
@@ -349,23 +397,24 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
 }
 
 double Bandit::regret_bound(const RegretBoundOptions& options) const {
-  return goblin::regret_bound(state_->rewards, state_->log_determinant, state_->options.ridge, options);
+  return goblin::regret_bound(rewards(), log_determinant(), state().smallest_ridge, options);
 }
 
 BanditSummary Bandit::summary() const {
-  const State& state = *state_;
+  const State& state = this->state();
   const EngineKind asked = state.options.engine.kind;
-  BanditSummary summary{.policy = state.policy,
+  BanditSummary summary{.policy = policy(),
                         .asked_engine = asked,
                         .users = user_count(),
-                        .nodes = state.evidence.node_count(),
+                        .nodes = node_count(),
                         .edges = 0,
-                        .rewards = state.rewards,
-                        .unconverged_solves = state.unconverged_solves,
-                        .bytes = state.bytes(),
+                        .rewards = rewards(),
+                        .unconverged_solves = state.belief.unconverged_solves(),
+                        .bytes = sizeof(State) + state.users.bytes() + state.belief.bytes(),
                         .components = {}};
-  summary.components.reserve(state.components.size());
-  for (const Component& component : state.components) {
+  const auto components = state.belief.components();
+  summary.components.reserve(components.size());
+  for (const auto& component : components) {
     const Engine& engine = *component.engine;
     const std::size_t edges = engine.graph().edge_count();
     summary.edges += edges;

@@ -7,18 +7,17 @@
 
 namespace goblin {
 
-/// The graph over the nodes of a policy.
-[[nodiscard]] Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters);
+/// Whether evidence is kept for each user beside that of the nodes: where users share nodes, unless the options say no.
+[[nodiscard]] inline bool keeps_user_evidence(Policy policy, const BanditOptions& options) {
+  return !has_node_per_user(policy) && !options.evidence_per_node;
+}
 
-/// What a bandit over this node graph takes at most.
-[[nodiscard]] std::size_t bandit_bytes(const Graph& users, const Graph& nodes, const Components& components,
-                                       EngineKind kind, std::size_t dimension);
+/// What a bandit over this node graph takes at most, with an engine of this kind.
+[[nodiscard]] std::size_t bandit_bytes(Policy policy, const Graph& users, const Graph& nodes, EngineKind kind,
+                                       const BanditOptions& options);
 
 /// Throws CapacityError, with what would fit instead, if the bytes are more than the options or the machine allow.
 void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
                 const BanditOptions& options);
-
-/// The same for one component that an edge makes of two.
-void check_join_fits(const BanditOptions& options, std::size_t nodes, std::size_t edges);
 
 }  // namespace goblin

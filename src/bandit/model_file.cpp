@@ -1,5 +1,7 @@
 #include "bandit/model_file.hpp"
 
+#include "bandit/capacity.hpp"
+#include "bandit/checks.hpp"
 #include "bandit/state.hpp"
 #include "binary.hpp"
 #include "checked_file.hpp"
@@ -16,7 +18,7 @@ namespace {
 
 // As in PNG: a byte above 127 and both kinds of line end show a transfer that changed them.
 constexpr FileKind model_file = {
-    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 1};
+    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 2};
 
 }  // namespace
 
@@ -41,9 +43,9 @@ Bandit ModelFile::parse(std::span<const char> bytes, const std::string& name) {
 }
 
 void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWriter& out) {
-  const Bandit::State& state = *bandit.state_;
+  const Bandit::State& state = bandit.state();
   const BanditOptions& options = state.options;
-  out.text(name_of(state.policy));
+  out.text(name_of(state.users.policy()));
   out.size(options.dimension);
   out.number(options.alpha);
   out.number(static_cast<std::uint8_t>(options.printed_bound ? 1 : 0));
@@ -53,25 +55,19 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.number(bound.norm);
   out.number(options.ridge);
   out.number(options.coupling);
+  out.array(options.node_ridges);
+  out.number(static_cast<std::uint8_t>(options.evidence_per_node ? 1 : 0));
   out.text(name_of(options.engine.kind));
   out.number(options.engine.tolerance);
   out.size(options.engine.max_iterations);
   out.number(options.engine.local.tolerance);
   out.size(options.engine.local.most_nodes);
   out.size(options.engine.local.most_edges);
-  const Graph users = state.users.snapshot();
+  const Graph users = state.users.graph();
   save_graph(out, names.empty() ? users : Graph(names, users.edges()));
-  out.array(state.clusters);
-  state.evidence.save(out);
-  out.size(state.rewards);
-  out.size(state.unconverged_solves);
-  out.number(state.log_determinant);
-  out.number(state.log_determinant_error);
-  out.size(state.components.size());
-  for (const Component& component : state.components) {
-    out.array(component.nodes);
-    save_engine(out, *component.engine);
-  }
+  out.array(state.users.clusters());
+  out.size(state.users.cluster_count());
+  state.belief.save(out);
 }
 
 Bandit ModelFile::parse_content(BinaryReader& in) {
@@ -88,6 +84,8 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
     if (printed) options.printed_bound = bound;
     options.ridge = in.number<double>();
     options.coupling = in.number<double>();
+    options.node_ridges = in.array<double>();
+    options.evidence_per_node = in.number<std::uint8_t>() != 0;
     options.engine.kind = engine_kind(in.text());
     options.engine.tolerance = in.number<double>();
     options.engine.max_iterations = in.size();
@@ -96,45 +94,21 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
     options.engine.local.most_edges = in.size();
     check_options(options);
 
-    Graph users = load_graph(in);
-    auto clusters = in.array<std::uint32_t>();
-    in.expect(clusters.size() == (uses_clusters(policy) ? users.node_count() : 0), "the number of labels");
-    Evidence evidence = Evidence::load(in);
-    in.expect(evidence.dimension() == options.dimension, "the dimension of the evidence");
-    const std::size_t node_count = evidence.node_count();
-    if (policy == Policy::linucb_sin) {
-      in.expect(node_count == 1, "the number of nodes");
-    } else if (policy != Policy::gob_lin_macro) {
-      in.expect(node_count == users.node_count(), "the number of nodes");
-    }
-    for (const NodeId label : clusters) {
-      in.expect(label < std::max(node_count, users.node_count()), "a label");
-      in.expect(policy != Policy::gob_lin_macro || label < node_count, "a label");
-    }
-
-    auto state = std::make_unique<Bandit::State>(policy, options, LiveGraph(std::move(users)), std::move(clusters),
-                                                 std::move(evidence));
-    state->rewards = in.size();
-    state->unconverged_solves = in.size();
-    state->log_determinant = in.number<double>();
-    state->log_determinant_error = in.number<double>();
-    state->places.resize(node_count);
-    const std::size_t component_count = in.size(node_count, "the number of components");
-    std::vector<bool> seen(node_count, false);
-    std::size_t seen_count = 0;
-    for (std::size_t k = 0; k < component_count; ++k) {
-      auto nodes = in.array<std::uint32_t>();
-      for (const NodeId node : nodes) {
-        in.expect(node < node_count && !seen[node], "a node of a component");
-        seen[node] = true;
-        ++seen_count;
-      }
-      auto engine = load_engine(in, options.dimension, state->prior(), options.engine);
-      in.expect(engine->node_count() == nodes.size(), "the size of a component");
-      state->add_component(std::move(nodes), std::move(engine));
-    }
-    in.expect(seen_count == node_count, "a node without a component");
-    return Bandit(std::move(state));
+    const Graph graph = load_graph(in);
+    const auto clusters = in.array<std::uint32_t>();
+    in.expect(clusters.size() == (uses_clusters(policy) ? graph.node_count() : 0), "the number of labels");
+    // Clusters may be empty, but each takes some bytes.
+    const std::size_t cluster_count = in.size(in.left(), "the number of clusters");
+    for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
+    in.expect(uses_clusters(policy) || cluster_count == 0, "the number of clusters");
+    UserMap users(policy, graph, clusters, cluster_count);
+    Belief belief(in, options.coupling, options.dimension, options.engine);
+    in.expect(belief.node_count() == users.node_count(), "the number of nodes");
+    in.expect(options.node_ridges.size() <= belief.node_count(), "the number of ridges");
+    in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");
+    in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
+              "the number of users with evidence");
+    return Bandit(std::make_unique<Bandit::State>(options, std::move(users), std::move(belief)));
   } catch (const std::invalid_argument& error) {
     in.fail(std::string("its content is inconsistent: ") + error.what());
   }

@@ -1,47 +1,90 @@
-#include "goblin/belief/evidence.hpp"
+#include "belief/evidence.hpp"
 
 #include "binary.hpp"
 
+#include <algorithm>
+
 namespace goblin {
 
-void Evidence::add(std::size_t node, std::span<const double> context, double reward) {
-  auto& [count, sums] = nodes_[node];
-  if (sums.empty()) sums.assign(packed_size() + dimension_, 0.0);
-  double* out = sums.data();
+Evidence::Sums& Evidence::sums(std::size_t place) {
+  if (sums_at_[place] == none) {
+    sums_at_[place] = static_cast<std::uint32_t>(sums_.size());
+    sums_.push_back({.count = 0, .squared_rewards = 0.0, .numbers = std::vector<double>(packed_size() + dimension_)});
+  }
+  return sums_[sums_at_[place]];
+}
+
+void Evidence::add(std::size_t place, std::span<const double> context, double reward) {
+  Sums& sums = this->sums(place);
+  double* out = sums.numbers.data();
   for (std::size_t column = 0; column < dimension_; ++column) {
     for (std::size_t row = column; row < dimension_; ++row) *out++ += context[column] * context[row];
   }
   for (std::size_t row = 0; row < dimension_; ++row) *out++ += reward * context[row];
-  ++count;
+  ++sums.count;
+  sums.squared_rewards += reward * reward;
+}
+
+void Evidence::add(std::size_t place, const UserEvidence& other) {
+  if (other.count == 0) return;
+  Sums& sums = this->sums(place);
+  for (std::size_t k = 0; k < packed_size(); ++k) sums.numbers[k] += other.contexts[k];
+  for (std::size_t k = 0; k < dimension_; ++k) sums.numbers[packed_size() + k] += other.rewards[k];
+  sums.count += other.count;
+  sums.squared_rewards += other.squared_rewards;
+}
+
+void Evidence::clear(std::size_t place) {
+  if (sums_at_[place] == none) return;
+  Sums& sums = sums_[sums_at_[place]];
+  sums.count = 0;
+  sums.squared_rewards = 0.0;
+  std::fill(sums.numbers.begin(), sums.numbers.end(), 0.0);
+}
+
+UserEvidence Evidence::at(std::size_t place) const {
+  if (sums_at_[place] == none || sums_[sums_at_[place]].count == 0) return {};
+  const Sums& sums = sums_[sums_at_[place]];
+  const auto numbers = std::span(sums.numbers);
+  return {.contexts = numbers.first(packed_size()),
+          .rewards = numbers.subspan(packed_size()),
+          .count = sums.count,
+          .squared_rewards = sums.squared_rewards};
 }
 
 std::size_t Evidence::bytes() const {
-  std::size_t total = nodes_.capacity() * sizeof(Node);
-  for (const Node& node : nodes_) total += node.sums.capacity() * sizeof(double);
-  return total;
+  return sums_at_.capacity() * sizeof(std::uint32_t) + sums_.capacity() * sizeof(Sums) +
+         sums_.size() * (packed_size() + dimension_) * sizeof(double);
 }
 
-std::size_t Evidence::bytes(std::size_t dimension, std::size_t node_count) {
-  return node_count * (sizeof(Node) + dimension * (dimension + 3) / 2 * sizeof(double));
+std::size_t Evidence::bytes(std::size_t dimension, std::size_t places) {
+  return places * (sizeof(std::uint32_t) + sizeof(Sums) + dimension * (dimension + 3) / 2 * sizeof(double));
 }
 
 void Evidence::save(BinaryWriter& out) const {
   out.size(dimension_);
-  out.size(node_count());
-  for (const Node& node : nodes_) {
-    out.size(node.count);
-    out.array(node.sums);
+  out.size(size());
+  for (std::size_t place = 0; place < size(); ++place) {
+    const UserEvidence sums = at(place);
+    out.size(sums.count);
+    if (sums.count == 0) continue;
+    out.number(sums.squared_rewards);
+    out.array(sums.contexts);
+    out.array(sums.rewards);
   }
 }
 
 Evidence Evidence::load(BinaryReader& in) {
-  const std::size_t dimension = in.size(std::size_t{1} << 24, "the dimension");
-  const std::size_t node_count = in.size(in.left() / 16, "the number of nodes");
-  Evidence evidence(dimension, node_count);
-  for (Node& node : evidence.nodes_) {
-    node.count = in.size();
-    node.sums = in.array<double>();
-    in.expect(node.sums.size() == (node.count == 0 ? 0 : evidence.packed_size() + dimension), "the size of a sum");
+  const std::size_t dimension = in.size(std::size_t{1} << 24, "the dimension of the evidence");
+  const std::size_t places = in.size(in.left() / sizeof(std::uint64_t), "the number of places with evidence");
+  Evidence evidence(dimension, places);
+  for (std::size_t place = 0; place < places; ++place) {
+    const std::size_t count = in.size();
+    if (count == 0) continue;
+    const double squared_rewards = in.number<double>();
+    const auto contexts = in.array<double>(evidence.packed_size(), "the sum of contexts");
+    const auto rewards = in.array<double>(dimension, "the sum of rewards");
+    evidence.add(place, {.contexts = contexts, .rewards = rewards, .count = count, .squared_rewards = squared_rewards});
   }
   return evidence;
 }

@@ -38,6 +38,11 @@ using PackOf = typename PackTypes<Scalar>::Numbers;
 /// The numbers in a pack.
 template <typename Scalar>
 inline constexpr std::size_t pack_width = sizeof(Pack) / sizeof(Scalar);
+/// So many numbers, rounded up to whole packs.
+template <typename Scalar>
+std::size_t padded(std::size_t dimension) {
+  return (dimension + pack_width<Scalar> - 1) / pack_width<Scalar> * pack_width<Scalar>;
+}
 
 inline FloatPack* packs(float* values) { return reinterpret_cast<FloatPack*>(values); }
 inline const FloatPack* packs(const float* values) { return reinterpret_cast<const FloatPack*>(values); }
@@ -80,11 +85,35 @@ struct LaneRow {
   friend LaneRow operator*(double factor, const LaneRow& row) { return {factor * row.values}; }
 };
 
+/// Lane by lane; 0 where the denominator is not above 0.
+inline Lanes ratio(const Lanes& numerator, const Lanes& denominator) {
+  Lanes result{};
+  for (std::size_t lane = 0; lane < lane_count; ++lane) {
+    if (denominator[lane] > 0.0) result[lane] = numerator[lane] / denominator[lane];
+  }
+  return result;
+}
+
 inline double sum(const Pack& pack) { return (pack[0] + pack[1]) + (pack[2] + pack[3]); }
 template <std::size_t Count>
 void sums(const Pack (&from)[Count], double (&to)[Count]) {
   for (std::size_t k = 0; k < Count; ++k) to[k] = sum(from[k]);
 }
+
+/// Sums of packs, kept in double precision.
+template <typename Scalar>
+class Total {
+ public:
+  void add(const PackOf<Scalar>& pack) { lanes_ += __builtin_convertvector(pack, typename PackTypes<Scalar>::Totals); }
+  [[nodiscard]] double value() const {
+    double total = 0.0;
+    for (std::size_t lane = 0; lane < pack_width<Scalar>; ++lane) total += lanes_[lane];
+    return total;
+  }
+
+ private:
+  typename PackTypes<Scalar>::Totals lanes_{};
+};
 
 /// Memory that begins at a cache line.
 template <typename T>
@@ -101,6 +130,24 @@ struct CacheLineAllocator {
 };
 template <typename T>
 using CacheLineVector = std::vector<T, CacheLineAllocator<T>>;
+
+/// The packs of a row: in registers if their number is known when compiling, and else (Packs = 0) in memory.
+template <typename Scalar, std::size_t Packs>
+struct PackRow {
+  PackOf<Scalar> values[Packs];
+
+  explicit PackRow(std::size_t /*count*/) {}
+  PackOf<Scalar>& operator[](std::size_t b) { return values[b]; }
+  const PackOf<Scalar>& operator[](std::size_t b) const { return values[b]; }
+};
+template <typename Scalar>
+struct PackRow<Scalar, 0> {
+  CacheLineVector<Scalar> values;
+
+  explicit PackRow(std::size_t count) : values(count * pack_width<Scalar>) {}
+  PackOf<Scalar>& operator[](std::size_t b) { return packs(values.data())[b]; }
+  const PackOf<Scalar>& operator[](std::size_t b) const { return packs(values.data())[b]; }
+};
 
 /// Calls call(integral_constant<size_t, K>), K = count if that is at most 8 and else 0: inner loops over the packs of
 /// a vector then have a length that the compiler knows, for d <= 32, and their sums stay in registers.

@@ -2,7 +2,8 @@
 // and what it says must be of use.
 
 #include "bandit/scenario.hpp"
-#include "belief/neighbourhood.hpp"
+#include "belief/engine_factory.hpp"
+#include "belief/local/neighbourhood.hpp"
 #include "goblin/bandit/bandit.hpp"
 
 #include <algorithm>
@@ -208,7 +209,7 @@ TEST(LocalEngine, a_reward_reaches_no_more_nodes_in_a_larger_graph) {
     double walked = 0.0;
     for (std::size_t t = 0; t < 500; ++t) {
       const auto round = scenario.round(t);
-      walked += static_cast<double>(bandit.update(round.user, round.context(0), round.rewards[0]).edges);
+      walked += static_cast<double>(bandit.update(round.user, round.context(0), round.rewards[0]).walked_edges);
     }
     edges.push_back(walked / 500.0);
   }
@@ -226,13 +227,15 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
   const Graph graph =
       generate::random({.nodes = 60, .edges = 150, .lowest_weight = 0.1, .highest_weight = 4.0, .seed = 8});
   const auto n = static_cast<Eigen::Index>(graph.node_count());
-  for (const Prior prior : {Prior{}, Prior{.ridge = 0.1, .coupling = 3.0}}) {
+  std::vector<double> ridges(graph.node_count());
+  for (std::size_t j = 0; j < ridges.size(); ++j) ridges[j] = 0.02 * static_cast<double>(1 + j % 9);
+  for (const PriorMatrix& prior :
+       {PriorMatrix(graph, 1.0, 1.0), PriorMatrix(graph, 0.1, 3.0), PriorMatrix(graph, ridges, 3.0)}) {
     Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(n, n);
-    std::vector<double> diagonal(graph.node_count());
-    for (std::size_t j = 0; j < diagonal.size(); ++j) diagonal[j] = prior.ridge + prior.coupling * graph.degree(j);
+    const std::vector<double> diagonal = prior.diagonals();
     for (Eigen::Index j = 0; j < n; ++j) precision(j, j) = diagonal[static_cast<std::size_t>(j)];
     for (const Edge& edge : graph.edges()) {
-      precision(edge.a, edge.b) = precision(edge.b, edge.a) = -prior.coupling * edge.weight;
+      precision(edge.a, edge.b) = precision(edge.b, edge.a) = -prior.coupling() * edge.weight;
     }
     const Eigen::MatrixXd inverse = precision.inverse();
     Neighbourhood near(graph.node_count());
@@ -242,7 +245,7 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
         for (NodeId a = 0; a < 20; ++a) {
           std::vector<NodeId> seeds{a};
           if (a % 2 == 0) seeds.push_back(a + 20);
-          near.grow(graph, prior, diagonal, seeds, tolerance, most);
+          near.grow(prior, diagonal, seeds, tolerance, most);
           const auto nodes = near.nodes();
           const auto count = static_cast<Eigen::Index>(nodes.size());
           Eigen::MatrixXd part(count, count);
@@ -258,7 +261,9 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
           }
           ASSERT_GE(near.upper(), exact - 1e-12);
           ASSERT_GE(near.gap(), exact - ones.dot(g) - 1e-12);
-          ASSERT_GE(near.leak(), ones.sum() - prior.ridge * g.sum() - 1e-12);
+          double kept = 0.0;
+          for (Eigen::Index r = 0; r < count; ++r) kept += prior.ridge(nodes[r]) * g[r];
+          ASSERT_GE(near.leak(), ones.sum() - kept - 1e-12);
           for (Eigen::Index r = 0; r < count; ++r) {
             ASSERT_LE(near.values()[r], g[r] + 1e-12);
             ASSERT_GT(near.values()[r], 0.0);

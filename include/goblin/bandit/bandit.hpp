@@ -2,7 +2,9 @@
 
 #include "goblin/bandit/confidence.hpp"
 #include "goblin/bandit/policy.hpp"
-#include "goblin/belief/engine.hpp"
+#include "goblin/belief/evidence.hpp"
+#include "goblin/belief/options.hpp"
+#include "goblin/belief/solve_summary.hpp"
 #include "goblin/graph/graph.hpp"
 
 #include <concepts>
@@ -28,16 +30,25 @@ struct BanditOptions {
   double alpha = 0.1;
   /// If set, the widths are those of the paper's Figures 1 and 2 instead, and alpha is not used.
   std::optional<PrintedBound> printed_bound = {};
+  /// How strongly every node's vector is drawn towards zero, and towards those of its neighbours:
   /// A = ridge I + coupling L. Scaling every context by s is the same as dividing both by s^2.
   double ridge = 1.0;
   double coupling = 1.0;
+  /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
+  /// `ridge`.
+  std::vector<double> node_ridges = {};
+  /// Where users share nodes (linucb-sin, gob.lin.macro), evidence is kept for each user, d (d + 3) / 2 numbers from
+  /// the first reward on, so that a user can move to another cluster. With this it is kept for the nodes only.
+  bool evidence_per_node = false;
   EngineOptions engine = {};
 };
 
-/// A user, by index or by name. A name is only looked at during the call it is passed to.
+/// A user, by index or by name. A name is only looked at during the call it is passed to. In a bandit whose users have no
+/// names, the text "3" is the user 3.
 class UserRef {
  public:
   template <std::integral Index>
+  requires(!std::same_as<std::remove_cv_t<Index>, bool>)
   UserRef(Index index) : user_(to_size(index)) {}                      // NOLINT(google-explicit-constructor)
   UserRef(std::string_view name) : user_(name) {}                      // NOLINT(google-explicit-constructor)
   UserRef(const char* name) : user_(std::string_view(name)) {}         // NOLINT(google-explicit-constructor)
@@ -147,9 +158,10 @@ struct BanditSummary {
 ///       std::cout << "bob gets arm " << bandit.select("bob", {arms, 2}).arm << '\n';
 ///     }
 ///
-/// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was. Rewards
-/// outside [-1, 1] are allowed: the algorithm does not need that bound, only Theorem 1 does. The belief keeps sixteen
-/// digits less those of |x|^2 / ridge and of coupling * degree / ridge, so both may be at most 1e10.
+/// Mistakes of the caller are std::invalid_argument with name, value and bound, and leave the bandit as it was; a user who
+/// is not there is an UnknownUser, which is one. Rewards outside [-1, 1] are allowed: the algorithm does not need that
+/// bound, only Theorem 1 does. The belief keeps sixteen digits less those of |x|^2 / ridge and of
+/// coupling * degree / ridge, so both may be at most 1e10.
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {
@@ -173,12 +185,16 @@ class Bandit {
   Bandit& operator=(Bandit&&) noexcept;
   ~Bandit();
 
-  /// Decides, and changes nothing. O(candidates d^2).
+  /// Decides, and changes nothing. With the engines dense and sparse O(candidates d^2); local looks around the user
+  /// first, at up to LocalOptions::most_nodes nodes, and solves a system over them for every eight candidates.
   [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {}) const;
   /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128).
   void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const;
   /// The k candidates with the highest scores, best first; all that are allowed if there are fewer.
   [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {}) const;
+  /// The same into a decision and a list that are used again.
+  void rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
+            std::vector<Ranked>& ranked) const;
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
@@ -191,17 +207,25 @@ class Bandit {
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
-  /// users adds to the weight of the first. The cost is that of learning d rewards.
+  /// users adds to the weight of the first. Costs about as much as learning d rewards, and O(m) for the graph of the
+  /// component, which is made anew; with local the latter is most of it.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
-
-  /// Alpha only scores, so it may change at any time. Throws std::invalid_argument if it is not finite and at least 0.
+  /// Puts a user into another cluster, which may be a new one (its number is then the number of clusters). The belief
+  /// becomes what it would be had the user always been there. For the policies with clusters. Costs an edge for each
+  /// friend, and with gob.lin.macro one more for the user's evidence.
+  SolveSummary move_user(UserRef user, NodeId cluster);
+  /// Only scores depend on alpha, so it may change at any time.
   void set_alpha(double alpha);
+  /// Computes the belief anew from the evidence and the graph, which it follows from; a check rather than a need. Costs
+  /// (n d)^3 with dense, n d rewards with sparse.
+  SolveSummary rebuild();
 
   [[nodiscard]] Policy policy() const;
   [[nodiscard]] const BanditOptions& options() const;
   [[nodiscard]] std::size_t user_count() const;
-  /// The index of a user; throws std::invalid_argument if there is none.
+  [[nodiscard]] std::size_t node_count() const;
+  /// The index of a user; throws UnknownUser if there is none.
   [[nodiscard]] NodeId user(UserRef user) const;
   [[nodiscard]] bool has_user(UserRef user) const;
   /// The user's cluster, where the policy has clusters, and the node that decides for the user.
@@ -210,7 +234,8 @@ class Bandit {
   /// The users' graph as it is now, and the policy's graph over the nodes.
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
-  [[nodiscard]] const Evidence& evidence() const;
+  /// What was learned from a user's rewards; valid until the next change of the bandit.
+  [[nodiscard]] UserEvidence evidence(UserRef user) const;
   /// The number of rewards learned.
   [[nodiscard]] std::size_t rewards() const;
 
@@ -231,7 +256,8 @@ class Bandit {
   [[nodiscard]] BanditSummary summary() const;
 
   /// Writes the bandit to a file, all of it or nothing: docs/model-file.md has the format. Throws std::system_error if
-  /// the file cannot be written. Names, one a user, stand in the file in place of those that the users have.
+  /// the file cannot be written. With `names`, one for each user in the order of their indices, the file says these
+  /// instead of the names that the bandit has.
   void save(const std::filesystem::path& path, const Names& names = {}) const;
   /// The bandit that was saved, which goes on as if nothing had happened. Throws DataError if the file is missing,
   /// truncated, altered or of a newer version, and says which.
@@ -244,6 +270,8 @@ class Bandit {
   struct State;
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
+  [[nodiscard]] State& state() const;
+  SolveSummary set_edge(NodeId a, NodeId b, double weight);
 
   std::unique_ptr<State> state_;
 };

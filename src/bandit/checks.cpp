@@ -1,0 +1,95 @@
+#include "bandit/checks.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace goblin {
+namespace {
+
+/// A reward beyond this is taken for a mistake; its square is still finite.
+constexpr double largest_reward = 1e100;
+/// |x|^2 / ridge and coupling * degree / ridge are how many times more the evidence or the graph says than the ridge.
+/// The belief keeps sixteen digits less those of this ratio.
+constexpr double largest_ratio = 1e10;
+
+}  // namespace
+
+void check_options(const BanditOptions& options) {
+  const auto check = [](bool good, const char* name, auto value, const char* bound) {
+    if (!good) throw std::invalid_argument(fmt::format("{}: {} (must be {})", name, value, bound));
+  };
+  check(options.dimension >= 1 && options.dimension <= 1'000'000, "dimension", options.dimension,
+        "between 1 and 1000000");
+  check(std::isfinite(options.alpha) && options.alpha >= 0.0, "alpha", options.alpha, "finite and at least 0");
+  check(options.ridge >= 1e-100 && options.ridge <= 1e100, "ridge", options.ridge, "between 1e-100 and 1e100");
+  for (const double ridge : options.node_ridges) {
+    check(ridge >= 1e-100 && ridge <= 1e100, "node_ridges", ridge, "between 1e-100 and 1e100");
+  }
+  check(options.coupling >= 0.0 && options.coupling <= 1e100, "coupling", options.coupling, "between 0 and 1e100");
+  check(options.engine.tolerance > 0.0 && options.engine.tolerance < 1.0, "engine.tolerance", options.engine.tolerance,
+        "above 0 and below 1");
+  check(options.engine.max_iterations >= 1, "engine.max_iterations", options.engine.max_iterations, "at least 1");
+  const LocalOptions& local = options.engine.local;
+  check(local.tolerance > 0.0 && std::isfinite(local.tolerance), "engine.local.tolerance", local.tolerance,
+        "finite and above 0");
+  check(local.most_nodes >= 2 && local.most_nodes <= 1'000'000, "engine.local.most_nodes", local.most_nodes,
+        "between 2 and 1000000");
+  check(local.most_edges >= 1, "engine.local.most_edges", local.most_edges, "at least 1");
+  if (options.printed_bound) {
+    const PrintedBound& bound = *options.printed_bound;
+    check(std::isfinite(bound.noise) && bound.noise >= 0.0, "printed_bound.noise", bound.noise,
+          "finite and at least 0");
+    check(bound.delta > 0.0 && bound.delta <= 1.0, "printed_bound.delta", bound.delta, "above 0 and at most 1");
+    check(std::isfinite(bound.norm) && bound.norm >= 0.0, "printed_bound.norm", bound.norm, "finite and at least 0");
+  }
+}
+
+void check_node_ridges(const BanditOptions& options, std::size_t nodes) {
+  if (options.node_ridges.empty() || options.node_ridges.size() == nodes) return;
+  throw std::invalid_argument(fmt::format("node_ridges: {} numbers (must be none, or one for each of the {} nodes)",
+                                          options.node_ridges.size(), nodes));
+}
+
+void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> clusters) {
+  const std::size_t expected = uses_clusters(policy) ? users : 0;
+  if (clusters.size() == expected) return;
+  throw std::invalid_argument(
+      fmt::format("clusters: {} labels (must be {} for {})", clusters.size(), expected, name_of(policy)));
+}
+
+void check_degree(const BanditOptions& options, double degree, double ridge, NodeId node) {
+  if (options.coupling * degree <= largest_ratio * ridge) return;
+  throw std::invalid_argument(
+      fmt::format("degree: {:g} of node {} (coupling * degree / ridge must be at most {:g}; scale the weights)", degree,
+                  node, largest_ratio));
+}
+
+double longest_context(double smallest_ridge) { return std::sqrt(largest_ratio * smallest_ridge); }
+
+void check_context(std::span<const double> context, std::size_t dimension, double longest) {
+  if (context.size() != dimension) {
+    throw std::invalid_argument(
+        fmt::format("context: {} numbers (must be the dimension, {})", context.size(), dimension));
+  }
+  double squared_length = 0.0;
+  for (std::size_t k = 0; k < context.size(); ++k) {
+    if (!std::isfinite(context[k])) {
+      throw std::invalid_argument(fmt::format("context[{}]: {} (must be finite)", k, context[k]));
+    }
+    squared_length += context[k] * context[k];
+  }
+  if (squared_length <= longest * longest) return;
+  throw std::invalid_argument(
+      fmt::format("context: length {:g} (must be at most {:g}, 1e5 times the root of the ridge; scale the contexts)",
+                  std::sqrt(squared_length), longest));
+}
+
+void check_reward(double reward) {
+  if (std::abs(reward) <= largest_reward) return;
+  throw std::invalid_argument(
+      fmt::format("reward: {} (must be finite and at most {} in size)", reward, largest_reward));
+}
+
+}  // namespace goblin

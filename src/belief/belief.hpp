@@ -1,0 +1,119 @@
+#pragma once
+
+#include "belief/engine.hpp"
+#include "belief/evidence.hpp"
+#include "belief/prior_matrix.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace goblin {
+
+/// What a bandit believes about the nodes of its graph, and the evidence that this follows from.
+///
+/// The evidence is the truth: sums over the rewards of every user, and their sums over the users of a node. The belief
+/// is derived from it and the graph, and kept at hand by one engine for each connected component. Whatever changes (a
+/// reward, an edge, a user who moves to another node), the belief becomes what it would be had everything always been
+/// so.
+///
+/// Arguments are checked by whoever calls. const calls may run at the same time; the others may not.
+class Belief {
+ public:
+  /// Without evidence. `users`: how many share the nodes, where evidence is kept for each of them; none where the
+  /// evidence of the nodes is all there is (a node per user, or evidence_per_node).
+  Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
+         std::optional<std::size_t> users);
+  Belief(const Belief& other);
+  Belief(Belief&&) noexcept = default;
+  Belief& operator=(const Belief&) = delete;
+  Belief& operator=(Belief&&) noexcept = default;
+  ~Belief() = default;
+
+  [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
+  [[nodiscard]] std::size_t node_count() const { return places_.size(); }
+  [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
+  [[nodiscard]] double degree(NodeId node) const { return prior_of(node).graph().degree(places_[node].index); }
+  /// 0 where there is no edge.
+  [[nodiscard]] double edge_weight(NodeId a, NodeId b) const;
+  [[nodiscard]] Graph graph() const;
+
+  /// What was observed of a user, or of a node if evidence is not kept for users.
+  [[nodiscard]] UserEvidence evidence(NodeId user, NodeId node) const {
+    return user_evidence_ ? user_evidence_->at(user) : evidence_.at(node);
+  }
+  [[nodiscard]] std::size_t rewards() const { return rewards_; }
+
+  // What is believed.
+  void mean(NodeId node, std::span<double> out) const;
+  void covariance(NodeId node, std::span<double> out) const;
+  void evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                const Evaluation& out) const;
+  [[nodiscard]] EngineKind engine(NodeId node) const { return engine_of(node).kind(); }
+  /// ln|M| = ln|N| - d ln|A|, and how much it can be too large; it is never too small.
+  [[nodiscard]] double log_determinant() const { return log_determinant_; }
+  [[nodiscard]] double log_determinant_error() const { return log_determinant_error_; }
+
+  // What changes it.
+  SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
+  /// 0 removes the edge. Joins and splits components where the edge is the first or the last way between them.
+  SolveSummary set_edge(NodeId a, NodeId b, double weight);
+  /// A user without evidence; only where evidence is kept for users.
+  void add_user() { user_evidence_->add_place(); }
+  [[nodiscard]] bool has_user_evidence() const { return user_evidence_.has_value(); }
+  [[nodiscard]] std::size_t user_evidence_count() const { return user_evidence_ ? user_evidence_->size() : 0; }
+  /// A node without edges or evidence.
+  void add_node(double ridge);
+  /// A user's evidence counts for another node from now on; only where evidence is kept for users. `users`: those of
+  /// the node that is left, without the one who moves.
+  SolveSummary move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users);
+  /// Computes everything anew from the evidence and the graph, but for ln|M|, which does not change.
+  SolveSummary rebuild();
+
+  /// The nodes whose belief one engine keeps; node k of the engine is nodes[k].
+  struct Component {
+    std::vector<NodeId> nodes;
+    std::unique_ptr<Engine> engine;
+  };
+  [[nodiscard]] std::span<const Component> components() const { return components_; }
+  /// How many changes ended above the engine's tolerance.
+  [[nodiscard]] std::size_t unconverged_solves() const { return unconverged_solves_; }
+  [[nodiscard]] std::size_t bytes() const;
+
+  void save(BinaryWriter& out) const;
+  Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options);
+
+ private:
+  /// Where a node's belief is.
+  struct Place {
+    NodeId component = 0;
+    NodeId index = 0;
+  };
+
+  [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
+  [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
+  [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const {
+    return {evidence_, component.nodes};
+  }
+  SolveSummary account_for(const Engine::Changed& changed);
+  void add_component(Component component);
+  void remove_component(std::size_t component);
+  void place_nodes_of(std::size_t component);
+  void join(NodeId a, NodeId b);
+  void split(NodeId a, NodeId b);
+
+  EngineOptions options_;
+  double coupling_;
+  Evidence evidence_;                      // of the nodes
+  std::optional<Evidence> user_evidence_;  // of the users, where several share a node
+  std::size_t rewards_ = 0;
+  std::vector<Component> components_;
+  std::vector<Place> places_;  // of the nodes
+  double log_determinant_ = 0.0;
+  double log_determinant_error_ = 0.0;
+  std::size_t unconverged_solves_ = 0;
+};
+
+}  // namespace goblin

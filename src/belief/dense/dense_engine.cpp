@@ -1,0 +1,384 @@
+#include "belief/dense/dense_engine.hpp"
+
+#include "belief/byte_count.hpp"
+#include "belief/evaluate_contexts.hpp"
+#include "belief/precision_change.hpp"
+#include "belief/symmetric_matrix.hpp"
+#include "binary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <Eigen/Cholesky>
+
+namespace goblin {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// A copy whose place in memory is always aligned the same: Eigen's sums depend on that in their last bit, and the same
+/// rewards must give the same belief wherever the caller's numbers lie.
+VectorXd aligned_copy(std::span<const double> values) {
+  return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
+}
+
+/// Of sixteen digits, a loss leaves those of the square of what is left of N where it loses most. Below this, the
+/// belief is computed anew.
+constexpr double fewest_digits_left = 1e-2;
+
+/// How many rank-one updates wait for each other: the larger the matrix, the more a pass over it costs.
+Index waiting_room(Index rows) { return std::clamp<Index>(rows / 16, 1, 32); }
+
+/// c, node after node.
+VectorXd rewards_of(const ComponentEvidence& evidence, Index nodes, std::size_t dimension) {
+  VectorXd result = VectorXd::Zero(nodes * static_cast<Index>(dimension));
+  for (Index i = 0; i < nodes; ++i) {
+    const auto rewards = evidence.at(i).rewards;
+    for (std::size_t k = 0; k < rewards.size(); ++k) result[i * static_cast<Index>(dimension) + k] = rewards[k];
+  }
+  return result;
+}
+
+}  // namespace
+
+DenseEngine::DenseEngine(Empty, PriorMatrix prior, std::size_t dimension)
+    : dimension_(dimension), prior_(std::move(prior)) {}
+
+DenseEngine::DenseEngine(const PriorMatrix& prior, std::size_t dimension) : DenseEngine(Empty{}, prior, dimension) {
+  compute_prior_inverse();
+}
+
+/// A^{-1}, by Cholesky. O(n^3).
+void DenseEngine::compute_prior_inverse() {
+  const auto n = static_cast<Index>(node_count());
+  MatrixXd precision = MatrixXd::Zero(n, n);
+  for (Index i = 0; i < n; ++i) {
+    precision(i, i) = prior_.diagonal(i);
+    const auto neighbours = graph().neighbours(i);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      precision(i, neighbours[k]) = -prior_.coupling() * graph().weights(i)[k];
+    }
+  }
+  prior_inverse_ = precision.llt().solve(MatrixXd::Identity(n, n));
+}
+
+/// N^{-1} and w from the prior matrix and the evidence, by Cholesky. O((n d)^3).
+void DenseEngine::compute_belief(const ComponentEvidence& evidence) {
+  const auto d = static_cast<Index>(dimension_);
+  const auto n = static_cast<Index>(node_count());
+  MatrixXd precision = MatrixXd::Zero(n * d, n * d);
+  for (Index i = 0; i < n; ++i) {
+    precision.block(i * d, i * d, d, d) = unpacked(evidence.at(i).contexts, dimension_);
+    precision.block(i * d, i * d, d, d).diagonal().array() += prior_.diagonal(i);
+    const auto neighbours = graph().neighbours(i);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      precision.block(i * d, neighbours[k] * d, d, d)
+          .diagonal()
+          .setConstant(-prior_.coupling() * graph().weights(i)[k]);
+    }
+  }
+  const Eigen::LLT<MatrixXd> factor(precision);
+  inverse_ = factor.solve(MatrixXd::Identity(n * d, n * d));
+  waiting_.resize(n * d, waiting_room(n * d));
+  waiting_count_ = 0;
+  mean_ = factor.solve(rewards_of(evidence, n, dimension_));
+}
+
+/// w = N^{-1} c; nothing waits.
+void DenseEngine::compute_mean(const ComponentEvidence& evidence) {
+  mean_ = inverse_.selfadjointView<Eigen::Lower>() *
+          rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
+}
+
+SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence) {
+  compute_prior_inverse();
+  if (has_learned()) compute_belief(evidence);
+  for (std::size_t node = 0; !has_learned() && node < node_count(); ++node) {
+    if (evidence.at(node).count > 0) compute_belief(evidence);
+  }
+  digits_left_ = 1.0;
+  return {};
+}
+
+DenseEngine::DenseEngine(const DenseEngine& first, const DenseEngine& second)
+    : DenseEngine(Empty{}, PriorMatrix::side_by_side(first.prior_, second.prior_), first.dimension_) {
+  const auto diagonal_blocks = [](const MatrixXd& a, const MatrixXd& b) {
+    MatrixXd both = MatrixXd::Zero(a.rows() + b.rows(), a.rows() + b.rows());
+    both.topLeftCorner(a.rows(), a.rows()) = a;
+    both.bottomRightCorner(b.rows(), b.rows()) = b;
+    return both;
+  };
+  prior_inverse_ = diagonal_blocks(first.prior_inverse_, second.prior_inverse_);
+  digits_left_ = first.digits_left_ * second.digits_left_;
+  if (!first.has_learned() && !second.has_learned()) return;
+  DenseEngine a(first);
+  DenseEngine b(second);
+  for (DenseEngine* engine : {&a, &b}) {
+    engine->start_learning();
+    engine->apply_waiting();
+  }
+  inverse_ = diagonal_blocks(a.inverse_, b.inverse_);
+  mean_.resize(a.mean_.size() + b.mean_.size());
+  mean_ << a.mean_, b.mean_;
+  waiting_.resize(inverse_.rows(), waiting_room(inverse_.rows()));
+}
+
+std::size_t DenseEngine::bytes() const {
+  return sizeof(*this) + prior_.bytes() +
+         sizeof(double) * (prior_inverse_.size() + inverse_.size() + mean_.size() + waiting_.size());
+}
+
+std::size_t DenseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
+  const double n = static_cast<double>(nodes);
+  const double rows = n * static_cast<double>(dimension);
+  const double waiting = std::clamp(rows / 16.0, 1.0, 32.0);
+  return byte_count(sizeof(DenseEngine) + 8.0 * (n * n + rows * rows + rows * (waiting + 1.0)) +
+                    24.0 * static_cast<double>(edges) + 8.0 * n);
+}
+
+/// Goes from A^{-1} to A^{-1} (x) I_d, before the first reward.
+void DenseEngine::start_learning() {
+  if (has_learned()) return;
+  const auto d = static_cast<Index>(dimension_);
+  const Index n = prior_inverse_.rows();
+  inverse_ = MatrixXd::Zero(n * d, n * d);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) inverse_.block(i * d, j * d, d, d).diagonal().setConstant(prior_inverse_(i, j));
+  }
+  mean_ = VectorXd::Zero(n * d);
+  waiting_.resize(n * d, waiting_room(n * d));
+}
+
+void DenseEngine::apply_waiting() {
+  if (waiting_count_ == 0) return;
+  if (waiting_count_ == 1) {
+    inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.col(0), -1.0);
+  } else {
+    inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.leftCols(waiting_count_), -1.0);
+  }
+  waiting_count_ = 0;
+}
+
+void DenseEngine::mean(std::size_t node, std::span<double> out) const {
+  for (std::size_t k = 0; k < dimension_; ++k) out[k] = has_learned() ? mean_[node * dimension_ + k] : 0.0;
+}
+
+void DenseEngine::covariance(std::size_t node, std::span<double> out) const {
+  const auto d = static_cast<Index>(dimension_);
+  const Index first = static_cast<Index>(node) * d;
+  MatrixXd result = MatrixXd::Identity(d, d);
+  if (!has_learned()) {
+    result *= prior_inverse_(node, node);
+  } else {
+    const auto terms = waiting_.block(first, 0, d, waiting_count_);
+    result = block(node, node);
+    result.noalias() -= terms * terms.transpose();
+  }
+  std::copy_n(result.data(), result.size(), out.data());
+}
+
+void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts,
+                           std::span<const std::uint8_t> /*allowed*/, const Evaluation& out) const {
+  std::fill(out.mean_errors.begin(), out.mean_errors.end(), 0.0);
+  std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
+  if (!has_learned()) {
+    for (std::size_t k = 0; k < out.means.size(); ++k) {
+      double squared_length = 0.0;
+      for (const double value : contexts.subspan(k * dimension_, dimension_)) squared_length += value * value;
+      out.means[k] = 0.0;
+      out.variances[k] = prior_inverse_(node, node) * squared_length;
+    }
+    return;
+  }
+  const std::size_t first = node * dimension_;
+  const std::size_t rows = inverse_.rows();
+  evaluate_contexts(
+      dimension_, mean_.data() + first,
+      [&](std::size_t c) { return inverse_.data() + (first + c) * rows + first; },
+      {.first = waiting_.data() + first, .stride = rows, .count = static_cast<std::size_t>(waiting_count_)}, contexts,
+      out.means, out.variances);
+}
+
+/// The block (row, column) of N^{-1}, of which only the lower triangle is stored; without what waits.
+MatrixXd DenseEngine::block(std::size_t row, std::size_t column) const {
+  const auto d = static_cast<Index>(dimension_);
+  const Index r = static_cast<Index>(row) * d;
+  const Index c = static_cast<Index>(column) * d;
+  if (row > column) return inverse_.block(r, c, d, d);
+  if (row < column) return inverse_.block(c, r, d, d).transpose();
+  return inverse_.block(r, c, d, d).selfadjointView<Eigen::Lower>();
+}
+
+/// N^{-1} phi_i(x).
+VectorXd DenseEngine::column(std::size_t node, const VectorXd& x) const {
+  const auto d = static_cast<Index>(dimension_);
+  const Index first = static_cast<Index>(node) * d;
+  const Index below = inverse_.rows() - first - d;
+  VectorXd u(inverse_.rows());
+  u.head(first).noalias() = inverse_.block(first, 0, d, first).transpose() * x;
+  u.segment(first, d).noalias() = inverse_.block(first, first, d, d).selfadjointView<Eigen::Lower>() * x;
+  u.tail(below).noalias() = inverse_.block(first + d, first, below, d) * x;
+  if (waiting_count_ > 0) {
+    const VectorXd share = waiting_.block(first, 0, d, waiting_count_).transpose() * x;
+    u.noalias() -= waiting_.leftCols(waiting_count_) * share;
+  }
+  return u;
+}
+
+Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  start_learning();
+  const auto d = static_cast<Index>(dimension_);
+  const Index first = static_cast<Index>(node) * d;
+  const VectorXd x = aligned_copy(context);
+  const VectorXd u = column(node, x);
+  const double q = std::max(0.0, x.dot(u.segment(first, d)));
+  const double surprise = reward - x.dot(mean_.segment(first, d));
+  mean_ += u * (surprise / (1.0 + q));
+  waiting_.col(waiting_count_++) = u / std::sqrt(1.0 + q);
+  if (waiting_count_ == waiting_.cols()) apply_waiting();
+  return {.variance = q, .solve = {}};
+}
+
+/// Y = N^{-1} B; nothing waits.
+MatrixXd DenseEngine::solve(const ChangeColumns& columns) const {
+  const auto d = static_cast<Index>(dimension_);
+  MatrixXd solutions = MatrixXd::Zero(inverse_.rows(), columns.rank());
+  for (const auto& part : columns.blocks()) {
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      solutions.middleRows(static_cast<Index>(j) * d, d).noalias() += block(j, part.node) * part.rows;
+    }
+  }
+  return solutions;
+}
+
+Engine::Changed DenseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
+  const double k = prior_.coupling() * (weight - graph().weight(a, b));
+  const double sign = k < 0.0 ? -1.0 : 1.0;
+  const auto columns = ChangeColumns::of_edge(a, b, std::abs(k), dimension_);
+  prior_.set_edge(a, b, weight);
+  apply_waiting();
+
+  const VectorXd column = prior_inverse_.col(a) - prior_inverse_.col(b);
+  const double factor = 1.0 + k * (column[a] - column[b]);
+  double prior_change = 0.0;
+  Changed result;
+  digits_left_ *= std::min(1.0, factor);
+  if (has_learned()) {
+    const MatrixXd solutions = solve(columns);
+    const PrecisionChange change(sign, columns.times(solutions));
+    digits_left_ *= std::min(1.0, change.smallest_pivot());
+    if (digits_left_ >= fewest_digits_left) {
+      const MatrixXd terms = change.terms(solutions);
+      const VectorXd difference = columns.times(mean_);
+      mean_ -= sign * terms * change.terms(difference.transpose()).transpose();
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -sign);
+      result.log_determinant = change.log_determinant();
+    }
+  }
+  if (digits_left_ >= fewest_digits_left) {
+    prior_inverse_ -= (k / factor) * column * column.transpose();
+    prior_change = std::log(factor);
+  } else {
+    // Computed anew; the determinants by the way back, putting the weight in again, where nothing cancels.
+    compute_prior_inverse();
+    prior_change = -std::log1p(-k * (prior_inverse_(a, a) + prior_inverse_(b, b) - 2.0 * prior_inverse_(a, b)));
+    if (has_learned()) {
+      compute_belief(evidence);
+      result.log_determinant = -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
+    }
+    digits_left_ = 1.0;
+  }
+  // Before the first reward N is A (x) I_d, and ln|M| stays 0.
+  if (has_learned()) result.log_determinant -= static_cast<double>(dimension_) * prior_change;
+  return result;
+}
+
+Engine::Changed DenseEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                                             const ComponentEvidence& evidence) {
+  start_learning();
+  apply_waiting();
+  const auto columns = ChangeColumns::of_contexts(node, sums.contexts, dimension_);
+  Changed result;
+  if (columns.rank() > 0) {
+    const MatrixXd solutions = solve(columns);
+    const PrecisionChange change(sign, columns.times(solutions));
+    digits_left_ *= std::min(1.0, change.smallest_pivot());
+    if (digits_left_ >= fewest_digits_left) {
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(change.terms(solutions), -static_cast<double>(sign));
+      result.log_determinant = change.log_determinant();
+    } else {
+      compute_belief(evidence);
+      result.log_determinant = -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
+      digits_left_ = 1.0;
+      return result;
+    }
+  }
+  compute_mean(evidence);
+  return result;
+}
+
+std::unique_ptr<Engine> DenseEngine::extract(std::span<const NodeId> nodes,
+                                             const ComponentEvidence& /*evidence*/) const {
+  const auto d = static_cast<Index>(dimension_);
+  const auto n = static_cast<Index>(nodes.size());
+  auto part = std::unique_ptr<DenseEngine>(new DenseEngine(Empty{}, prior_.part(nodes), dimension_));
+  part->digits_left_ = digits_left_;
+  part->prior_inverse_.resize(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) part->prior_inverse_(i, j) = prior_inverse_(nodes[i], nodes[j]);
+  }
+  if (!has_learned()) return part;
+  DenseEngine whole(*this);
+  whole.apply_waiting();
+  part->inverse_.resize(n * d, n * d);
+  part->mean_.resize(n * d);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) part->inverse_.block(i * d, j * d, d, d) = whole.block(nodes[i], nodes[j]);
+    part->mean_.segment(i * d, d) = whole.mean_.segment(nodes[i] * d, d);
+  }
+  part->waiting_.resize(n * d, waiting_room(n * d));
+  return part;
+}
+
+void DenseEngine::save(BinaryWriter& out) const {
+  const auto values = [](const auto& matrix) {
+    return std::span<const double>(matrix.data(), static_cast<std::size_t>(matrix.size()));
+  };
+  out.array(values(prior_inverse_));
+  out.number(digits_left_);
+  out.number(static_cast<std::uint8_t>(has_learned() ? 1 : 0));
+  if (!has_learned()) return;
+  for (Index c = 0; c < inverse_.cols(); ++c)
+    out.array(values(inverse_).subspan(c * inverse_.rows() + c, inverse_.rows() - c));
+  out.array(values(mean_));
+  out.size(static_cast<std::size_t>(waiting_count_));
+  out.array(values(waiting_).first(static_cast<std::size_t>(waiting_count_ * waiting_.rows())));
+}
+
+DenseEngine::DenseEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t dimension)
+    : DenseEngine(Empty{}, prior, dimension) {
+  const auto fill = [&in](auto&& target, std::size_t size, const char* what) {
+    const auto values = in.array<double>(size, what);
+    std::copy(values.begin(), values.end(), target);
+  };
+  const std::size_t n = node_count();
+  in.expect(n <= in.left() / sizeof(double) / n, "the size of a dense component");
+  prior_inverse_.resize(n, n);
+  fill(prior_inverse_.data(), n * n, "the inverse of a prior");
+  digits_left_ = in.number<double>();
+  if (in.number<std::uint8_t>() == 0) return;
+  const std::size_t rows = n * dimension;
+  in.expect(rows <= 2 * (in.left() / sizeof(double)) / rows, "the size of a dense belief");
+  inverse_ = MatrixXd::Zero(rows, rows);
+  for (std::size_t c = 0; c < rows; ++c) fill(inverse_.data() + c * rows + c, rows - c, "a column of a dense belief");
+  mean_.resize(rows);
+  fill(mean_.data(), rows, "the means");
+  waiting_.resize(rows, waiting_room(rows));
+  waiting_count_ = static_cast<Index>(in.size(waiting_.cols() - 1, "the number of waiting updates"));
+  fill(waiting_.data(), waiting_count_ * rows, "the waiting updates");
+}
+
+}  // namespace goblin

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "belief/engine.hpp"
+
+#include <Eigen/Core>
+
+namespace goblin {
+
+/// Keeps all of N^{-1}, an m x m matrix with m = n d: the reference, and the fastest for small components.
+///
+/// Rank-one updates wait as columns u / sqrt(1 + q) beside the matrix and are applied many at once, at the speed of a
+/// matrix product instead of that of memory: m^2 / 2 multiplications a reward, m (d + waiting) more for u itself.
+/// Until the first reward, N^{-1} = A^{-1} (x) I_d and only A^{-1} is kept.
+class DenseEngine final : public Engine {
+ public:
+  DenseEngine(const PriorMatrix& prior, std::size_t dimension);
+  DenseEngine(const DenseEngine& first, const DenseEngine& second);
+  DenseEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t dimension);
+
+  [[nodiscard]] EngineKind kind() const override { return EngineKind::dense; }
+  [[nodiscard]] const PriorMatrix& prior() const override { return prior_; }
+  [[nodiscard]] std::size_t bytes() const override;
+  [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+  [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<DenseEngine>(*this); }
+  void mean(std::size_t node, std::span<double> out) const override;
+  void covariance(std::size_t node, std::span<double> out) const override;
+  void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                const Evaluation& out) const override;
+  Learned learn(std::size_t node, std::span<const double> context, double reward) override;
+  Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
+  Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                          const ComponentEvidence& evidence) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence) override;
+  [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
+                                                const ComponentEvidence& evidence) const override;
+  void save(BinaryWriter& out) const override;
+
+ private:
+  using Index = Eigen::Index;
+
+  struct Empty {};
+  DenseEngine(Empty, PriorMatrix prior, std::size_t dimension);
+
+  [[nodiscard]] bool has_learned() const { return inverse_.size() > 0; }
+  void start_learning();
+  void compute_prior_inverse();
+  void compute_belief(const ComponentEvidence& evidence);
+  void compute_mean(const ComponentEvidence& evidence);
+  [[nodiscard]] Eigen::MatrixXd solve(const class ChangeColumns& columns) const;
+  void apply_waiting();
+  [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;
+  [[nodiscard]] Eigen::MatrixXd block(std::size_t row, std::size_t column) const;
+
+  std::size_t dimension_;
+  PriorMatrix prior_;
+  Eigen::MatrixXd prior_inverse_;  // A^{-1}
+  Eigen::MatrixXd inverse_;        // N^{-1} before what waits, its lower triangle; empty before the first reward
+  Eigen::VectorXd mean_;           // w; empty before the first reward
+  Eigen::MatrixXd waiting_;        // a column each
+  Index waiting_count_ = 0;
+  double digits_left_ = 1.0;  // how much of N the losses since the belief was last computed anew left, at the least
+};
+
+}  // namespace goblin

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "belief/evidence.hpp"
+#include "belief/prior_matrix.hpp"
+#include "goblin/belief/options.hpp"
+#include "goblin/belief/solve_summary.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace goblin {
+
+class BinaryReader;
+class BinaryWriter;
+
+/// The evidence of the nodes of one component: node k of the component is nodes[k] of the belief.
+struct ComponentEvidence {
+  const Evidence& evidence;
+  std::span<const NodeId> nodes;
+
+  [[nodiscard]] UserEvidence at(std::size_t node) const { return evidence.at(nodes[node]); }
+};
+
+/// Where evaluate writes, one number a context: the mean x.w_i and the variance x^T C_i x as the engine knows them, and
+/// how far they can be off: |mean - x.w_i| <= mean_error and 0 <= variance - x^T C_i x <= variance_error.
+struct Evaluation {
+  std::span<double> means;
+  std::span<double> variances;
+  std::span<double> mean_errors;
+  std::span<double> variance_errors;
+};
+
+/// Keeps the belief about one connected component at hand: a cache over (prior matrix, evidence), which are the truth.
+///
+/// With N = A (x) I_d + diag(S_1, ..., S_n), the belief is w = N^{-1} c and, for every node i, C_i = the i-th diagonal
+/// d x d block of N^{-1}. Learning reward a for context x at node i is a rank-one change of N:
+///
+///     u = N^{-1} phi_i(x),  q = x.u_i,  w += u (a - x.w_i) / (1 + q),  C_j -= u_j u_j^T / (1 + q).
+///
+/// Edges and whole sums of evidence change N by several columns at once (PrecisionChange).
+///
+/// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not.
+class Engine {
+ public:
+  struct Learned {
+    double variance = 0.0;        // q: x^T C_i x before learning
+    double variance_error = 0.0;  // q is at most this much too large, and never too small
+    SolveSummary solve;
+  };
+  /// What a change of an edge or of evidence did to ln|M| = ln|N| - d ln|A|: the change is at most `error` too large,
+  /// and never too small.
+  struct Changed {
+    double log_determinant = 0.0;
+    double error = 0.0;
+    SolveSummary solve;
+  };
+
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual EngineKind kind() const = 0;
+  [[nodiscard]] virtual const PriorMatrix& prior() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Engine> clone() const = 0;
+  [[nodiscard]] std::size_t node_count() const { return prior().node_count(); }
+  [[nodiscard]] const Graph& graph() const { return prior().graph(); }
+
+  /// Writes w_i, d numbers.
+  virtual void mean(std::size_t node, std::span<double> out) const = 0;
+
+  /// Writes C_i, d x d numbers.
+  virtual void covariance(std::size_t node, std::span<double> out) const = 0;
+
+  /// For each context, d numbers each, one after the other. `allowed` is empty or has a flag a context; what is written
+  /// for a context with flag 0 means nothing, and it has no influence on the others. No allocation for d <= 128. The
+  /// exact engines say that they are not off: rounding is not counted, nor are sparse's solves, which have their
+  /// tolerance.
+  virtual void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                        const Evaluation& out) const = 0;
+
+  virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
+
+  /// Sets the weight of the edge between two nodes; 0 removes it.
+  virtual Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) = 0;
+
+  /// Adds sums to what was observed at a node (sign 1), or takes away sums that were added before (sign -1). `evidence`
+  /// holds the change already.
+  virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                                  const ComponentEvidence& evidence) = 0;
+
+  /// Computes the belief anew from the prior matrix and the evidence, whatever it was before.
+  virtual SolveSummary rebuild(const ComponentEvidence& evidence) = 0;
+
+  /// The engine for some of the nodes only, which no edge joins to the others.
+  [[nodiscard]] virtual std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
+                                                        const ComponentEvidence& evidence) const = 0;
+
+  virtual void save(BinaryWriter& out) const = 0;
+};
+
+}  // namespace goblin

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "belief/engine.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace goblin {
+
+/// The kind that `automatic` stands for in a component of this size.
+[[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimension);
+
+/// Makes engines.
+class EngineFactory {
+ public:
+  virtual ~EngineFactory() = default;
+
+  /// An engine without evidence.
+  [[nodiscard]] virtual std::unique_ptr<Engine> make(EngineKind kind, const PriorMatrix& prior, std::size_t dimension,
+                                                     const EngineOptions& options) const = 0;
+
+  /// The engine for two components beside each other: the nodes of the first, then those of the second, and their
+  /// evidence. dense only joins dense, and what is joined to local becomes local.
+  [[nodiscard]] virtual std::unique_ptr<Engine> join(EngineKind kind, const Engine& first, const Engine& second,
+                                                     const ComponentEvidence& evidence, std::size_t dimension,
+                                                     const EngineOptions& options) const = 0;
+
+  /// The engine that Engine::save wrote, after its kind. Ridges: one for each node of the component.
+  [[nodiscard]] virtual std::unique_ptr<Engine> load(BinaryReader& in, EngineKind kind, const PriorMatrix& prior,
+                                                     std::size_t dimension, const EngineOptions& options) const = 0;
+
+  /// What an engine of this kind takes for a component once every node has evidence; local without that evidence, since
+  /// its components are too large for everybody to come.
+  [[nodiscard]] virtual std::size_t bytes(EngineKind kind, std::size_t nodes, std::size_t edges,
+                                          std::size_t dimension) const = 0;
+};
+
+[[nodiscard]] const EngineFactory& engine_factory();
+
+}  // namespace goblin

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "goblin/belief/evidence.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace goblin {
+
+class BinaryReader;
+class BinaryWriter;
+
+/// The sums of what was observed at each of some places, which are users or nodes. A place takes memory from its first
+/// observation on: d (d + 3) / 2 numbers. Places without observations take four bytes.
+class Evidence {
+ public:
+  Evidence(std::size_t dimension, std::size_t places) : dimension_(dimension), sums_at_(places, none) {}
+
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  [[nodiscard]] std::size_t size() const { return sums_at_.size(); }
+
+  void add_place() { sums_at_.push_back(none); }
+
+  /// O(d^2).
+  void add(std::size_t place, std::span<const double> context, double reward);
+  /// Adds sums that were taken elsewhere. O(d^2).
+  void add(std::size_t place, const UserEvidence& sums);
+  /// Forgets what was observed at a place.
+  void clear(std::size_t place);
+
+  [[nodiscard]] UserEvidence at(std::size_t place) const;
+
+  [[nodiscard]] std::size_t bytes() const;
+  /// Once every place has been observed.
+  [[nodiscard]] static std::size_t bytes(std::size_t dimension, std::size_t places);
+
+  void save(BinaryWriter& out) const;
+  static Evidence load(BinaryReader& in);
+
+ private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  struct Sums {
+    std::size_t count = 0;
+    double squared_rewards = 0.0;
+    std::vector<double> numbers;  // S packed, then c
+  };
+
+  [[nodiscard]] std::size_t packed_size() const { return dimension_ * (dimension_ + 1) / 2; }
+  Sums& sums(std::size_t place);
+
+  std::size_t dimension_;
+  std::vector<std::uint32_t> sums_at_;  // where a place's sums are in sums_
+  std::vector<Sums> sums_;
+};
+
+}  // namespace goblin

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "belief/low_rank_inverse.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace goblin {
+
+/// The whole component as one node: what all residuals have in common is estimated by the step y that would be right
+/// if every node took the same one,
+///
+///     y = (sum of ridges I + sum of S_j)^{-1} sum of r_j.
+class CoarseLevel {
+ public:
+  CoarseLevel(double total_ridge, std::size_t dimension) : residual_(dimension), inverse_(total_ridge) {}
+
+  /// The sum of the residuals, to be kept up to date by whoever changes one.
+  [[nodiscard]] std::vector<double>& residual() { return residual_; }
+  [[nodiscard]] const std::vector<double>& residual() const { return residual_; }
+
+  void observe(std::span<const double> context) { inverse_.observe(context); }
+  /// From the sum of all S_j.
+  void set_sums(double total_ridge, const Eigen::MatrixXd& sums) { inverse_ = {total_ridge, sums}; }
+  /// y.
+  void step(std::vector<double>& out) const {
+    out.resize(residual_.size());
+    inverse_.apply(residual_.data(), out.data(), residual_.size());
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return residual_.capacity() * sizeof(double) + inverse_.bytes(); }
+  void save(BinaryWriter& out) const {
+    out.array(residual_);
+    inverse_.save(out);
+  }
+  void load(BinaryReader& in) {
+    residual_ = in.array<double>(residual_.size(), "the coarse residual");
+    inverse_ = LowRankInverse<double>(in, residual_.size());
+  }
+
+ private:
+  std::vector<double> residual_;
+  LowRankInverse<double> inverse_;
+};
+
+}  // namespace goblin

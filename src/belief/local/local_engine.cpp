@@ -1,0 +1,294 @@
+// How the engine is made, joined, split, changed and saved.
+
+#include "belief/local/local_engine.hpp"
+
+#include "belief/byte_count.hpp"
+#include "belief/symmetric_matrix.hpp"
+#include "binary.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+namespace goblin {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+/// ln|I + matrix|.
+double log_determinant_above_identity(const MatrixXd& matrix) {
+  const Index d = matrix.rows();
+  return (MatrixXd::Identity(d, d) + matrix).eval().llt().matrixLLT().diagonal().array().log().sum() * 2.0;
+}
+
+}  // namespace
+
+std::unique_ptr<LocalEngine::Workspace> LocalEngine::Workspaces::take(std::size_t node_count) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto workspace = std::move(idle_.back());
+      idle_.pop_back();
+      return workspace;
+    }
+  }
+  return std::make_unique<Workspace>(node_count);
+}
+
+void LocalEngine::Workspaces::put_back(std::unique_ptr<Workspace> workspace) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(workspace));
+}
+
+std::size_t LocalEngine::Workspaces::count() const {
+  const std::lock_guard lock(mutex_);
+  return idle_.size();
+}
+
+LocalEngine::LocalEngine(const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options)
+    : dimension_(dimension),
+      prior_(prior),
+      options_(options),
+      diagonal_(prior.diagonals()),
+      nodes_(prior.node_count(), dimension),
+      coarse_(prior.total_ridge(), dimension),
+      step_(nodes_.stride()) {}
+
+LocalEngine::LocalEngine(const Engine& first, const Engine& second, const ComponentEvidence& evidence,
+                         std::size_t dimension, const LocalOptions& options)
+    : LocalEngine(PriorMatrix::side_by_side(first.prior(), second.prior()), dimension, options) {
+  copy_part(first, 0, evidence);
+  copy_part(second, static_cast<NodeId>(first.node_count()), evidence);
+  compute_coarse_level(evidence);
+  offer_all();
+}
+
+/// The belief of another engine about nodes shift, shift + 1, ... of this one. O(n d + m d), and d^2 where there is
+/// evidence.
+void LocalEngine::copy_part(const Engine& from, NodeId shift, const ComponentEvidence& evidence) {
+  const auto n = static_cast<NodeId>(from.node_count());
+  if (from.kind() == EngineKind::local) {
+    const auto& other = static_cast<const LocalEngine&>(from);
+    for (NodeId j = 0; j < n; ++j) copy_node(shift + j, other, j);
+    if (other.length_ <= length_) return;
+    length_ = other.length_;
+    typical_length_ = other.typical_length_;
+    return;
+  }
+  for (NodeId j = 0; j < n; ++j) {
+    from.mean(j, {nodes_.mean(slot_for(shift + j)), dimension_});
+    compute_inverse(shift + j, evidence.at(shift + j));
+  }
+  for (NodeId j = 0; j < n; ++j) compute_residual(shift + j, evidence.at(shift + j));
+}
+
+void LocalEngine::copy_node(NodeId node, const LocalEngine& from, NodeId from_node) {
+  const NodeId from_slot = from.nodes_.find(from_node);
+  if (from_slot == none) return;
+  const std::size_t slot = slot_for(node);
+  std::copy_n(from.nodes_.mean(from_slot), 2 * nodes_.stride(), nodes_.mean(slot));
+  if (const auto* inverse = from.nodes_.inverse(from_node)) nodes_.set_inverse(slot, *inverse);
+}
+
+std::unique_ptr<Engine> LocalEngine::extract(std::span<const NodeId> nodes, const ComponentEvidence& evidence) const {
+  auto part = std::make_unique<LocalEngine>(prior_.part(nodes), dimension_, options_);
+  std::vector<NodeId> belief_nodes;
+  belief_nodes.reserve(nodes.size());
+  for (const NodeId node : nodes) belief_nodes.push_back(evidence.nodes[node]);
+  for (std::size_t j = 0; j < nodes.size(); ++j) part->copy_node(static_cast<NodeId>(j), *this, nodes[j]);
+  part->length_ = length_;
+  part->typical_length_ = typical_length_;
+  part->compute_coarse_level({evidence.evidence, belief_nodes});
+  part->offer_all();
+  return part;
+}
+
+/// From the residuals and the evidence. O(slots d + n + evidence d^2 + d^3).
+void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
+  std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
+  for (std::size_t node = 0; node < node_count(); ++node) {
+    const auto contexts = evidence.at(node).contexts;
+    for (std::size_t k = 0; k < contexts.size(); ++k) packed[k] += contexts[k];
+  }
+  coarse_.set_sums(prior_.total_ridge(), unpacked(packed, dimension_));
+  std::fill(coarse_.residual().begin(), coarse_.residual().end(), 0.0);
+  for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
+    for (std::size_t k = 0; k < dimension_; ++k) coarse_.residual()[k] += nodes_.residual(slot)[k];
+  }
+}
+
+std::size_t LocalEngine::bytes() const {
+  return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + nodes_.bytes() + queue_.bytes() +
+         workspaces_.count() * node_count() * sizeof(NodeId) + coarse_.bytes() + typical_length_.bytes();
+}
+
+std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
+  const auto stride = static_cast<double>(padded<double>(dimension));
+  const double node = 16.0 * stride + 2.0 * sizeof(double) + 7.0 * sizeof(NodeId);
+  return byte_count(sizeof(LocalEngine) + static_cast<double>(nodes) * node + 24.0 * static_cast<double>(edges));
+}
+
+/// B_j^{-1}, with the evidence and the diagonal as they are now. O(d^3).
+void LocalEngine::compute_inverse(NodeId node, const UserEvidence& evidence) {
+  if (!evidence.contexts.empty()) {
+    nodes_.set_inverse(slot_for(node), {diagonal_[node], unpacked(evidence.contexts, dimension_)});
+  } else if (nodes_.inverse(node) != nullptr) {
+    nodes_.set_inverse(slot_for(node), LowRankInverse<double>(diagonal_[node]));
+  }
+}
+
+/// r_j = c_j - S_j w_j - ridge_j w_j + coupling sum of weight (w_k - w_j). O(d^2 + neighbours d).
+void LocalEngine::compute_residual(NodeId node, const UserEvidence& evidence) {
+  const std::size_t slot = slot_for(node);
+  std::vector<double> residual(nodes_.stride(), 0.0);
+  const double* mean = nodes_.mean(slot);
+  // Differences of means, so that a heavy edge between two nodes that are alike takes no digits.
+  for (std::size_t k = 0; k < dimension_; ++k) residual[k] = -prior_.ridge(node) * mean[k];
+  const auto neighbours = graph().neighbours(node);
+  for (std::size_t n = 0; n < neighbours.size(); ++n) {
+    const double factor = prior_.coupling() * graph().weights(node)[n];
+    const NodeId other = nodes_.find(neighbours[n]);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      residual[k] += factor * ((other == none ? 0.0 : nodes_.mean(other)[k]) - mean[k]);
+    }
+  }
+  if (!evidence.contexts.empty()) {
+    const MatrixXd contexts = unpacked(evidence.contexts, dimension_);
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      residual[c] += evidence.rewards[c];
+      for (std::size_t r = 0; r < dimension_; ++r) {
+        residual[c] -= contexts(static_cast<Index>(r), static_cast<Index>(c)) * mean[r];
+      }
+    }
+  }
+  std::copy(residual.begin(), residual.end(), nodes_.residual(slot));
+}
+
+/// The means only need the residuals of the two ends computed anew and passed on. The determinants follow from
+/// E^T N^{-1} E, and the same of A, in the graph with the lesser weight: then nothing cancels. O(m) for the graph.
+Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
+  const double change = prior_.coupling() * (weight - graph().weight(a, b));
+  const bool gains = change > 0.0;
+  const double k = std::abs(change);
+  const std::array<NodeId, 2> ends{a, b};
+  const auto rewire = [&] {
+    prior_.set_edge(a, b, weight);
+    for (const NodeId node : ends) {
+      diagonal_[node] = prior_.diagonal(node);
+      compute_inverse(node, evidence.at(node));
+    }
+  };
+  if (!gains) rewire();
+  const MatrixBracket belief = bracket(ends, true);
+  const MatrixBracket prior = bracket(ends, false);
+  if (gains) rewire();
+  const auto d = static_cast<Index>(dimension_);
+  const double low = log_determinant_above_identity(k * belief.lower);
+  const double high = log_determinant_above_identity(k * (belief.lower + belief.slack * MatrixXd::Identity(d, d)));
+  const double prior_low = static_cast<double>(dimension_) * std::log1p(k * prior.lower(0, 0));
+  const double prior_high = static_cast<double>(dimension_) * std::log1p(k * (prior.lower(0, 0) + prior.slack));
+  Changed result;
+  result.log_determinant = gains ? high - prior_low : prior_high - low;
+  result.error = (high - low) + (prior_high - prior_low);
+
+  // What one end gains the other loses: the coarse residual stays.
+  for (const NodeId node : ends) {
+    compute_residual(node, evidence.at(node));
+    offer(nodes_.find(node));
+  }
+  result.solve = settle();
+  return result;
+}
+
+/// With X X^T the sum that comes or goes, the determinant changes by |I + X^T C_i X|, C_i as it is without that sum.
+Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                                             const ComponentEvidence& evidence) {
+  const auto seed = static_cast<NodeId>(node);
+  const auto take_over = [&] { compute_inverse(seed, evidence.at(node)); };
+  if (sign < 0) take_over();
+  const MatrixBracket belief = bracket(std::span(&seed, 1), true);
+  if (sign > 0) take_over();
+  const auto d = static_cast<Index>(dimension_);
+  const MatrixXd root = root_of(sums.contexts, dimension_);
+  const MatrixXd upper = belief.lower + belief.slack * MatrixXd::Identity(d, d);
+  const double low = log_determinant_above_identity(root.transpose() * belief.lower * root);
+  const double high = log_determinant_above_identity(root.transpose() * upper * root);
+  Changed result;
+  result.log_determinant = sign > 0 ? high : -low;
+  result.error = high - low;
+  compute_residual(seed, evidence.at(node));
+  compute_coarse_level(evidence);
+  offer(nodes_.find(seed));
+  result.solve = settle();
+  return result;
+}
+
+/// Starts from the w there is: what is wrong with it shows in the residuals, and is settled until they are within what
+/// is allowed, however many edges that takes.
+SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence) {
+  for (std::size_t node = 0; node < node_count(); ++node) {
+    const auto at = static_cast<NodeId>(node);
+    compute_inverse(at, evidence.at(node));
+    if (evidence.at(node).count > 0 || nodes_.find(at) != none) compute_residual(at, evidence.at(node));
+  }
+  compute_coarse_level(evidence);
+  offer_all();
+  constexpr std::size_t most_rounds = 1000;
+  SolveSummary summary = settle();
+  for (std::size_t round = 1; round < most_rounds && !summary.converged; ++round) {
+    const SolveSummary more = settle();
+    summary.settled_nodes += more.settled_nodes;
+    summary.walked_edges += more.walked_edges;
+    summary.residual = more.residual;
+    summary.converged = more.converged;
+  }
+  return summary;
+}
+
+void LocalEngine::save(BinaryWriter& out) const {
+  out.array(nodes_.nodes());
+  for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
+    out.array(std::span<const double>(nodes_.mean(slot), dimension_));
+    out.array(std::span<const double>(nodes_.residual(slot), dimension_));
+    const auto* inverse = nodes_.inverse_at(slot);
+    out.number(static_cast<std::uint8_t>(inverse == nullptr ? 0 : 1));
+    if (inverse != nullptr) inverse->save(out);
+  }
+  queue_.save(out);
+  out.number(residual_bound_);
+  typical_length_.save(out);
+  out.number(length_);
+  coarse_.save(out);
+}
+
+LocalEngine::LocalEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options)
+    : LocalEngine(prior, dimension, options) {
+  const auto nodes = in.array<std::uint32_t>();
+  in.expect(nodes.size() <= in.left() / (2 * sizeof(double) * dimension_), "the size of a local component");
+  for (const NodeId node : nodes) {
+    in.expect(node < node_count() && nodes_.find(node) == none, "a node of a local component");
+    slot_for(node);
+  }
+  for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
+    const auto fill = [&](double* target, const char* what) {
+      const auto values = in.array<double>(dimension_, what);
+      std::copy(values.begin(), values.end(), target);
+    };
+    fill(nodes_.mean(slot), "the mean of a node");
+    fill(nodes_.residual(slot), "the residual of a node");
+    if (in.number<std::uint8_t>() != 0) nodes_.set_inverse(slot, LowRankInverse<double>(in, dimension_));
+  }
+  queue_.load(in);
+  residual_bound_ = in.number<double>();
+  in.expect(residual_bound_ >= 0.0, "the residuals");
+  typical_length_.load(in);
+  length_ = in.number<double>();
+  in.expect(length_ >= 0.0, "the length of contexts");
+  coarse_.load(in);
+}
+
+}  // namespace goblin

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "belief/engine.hpp"
+#include "belief/local/block_cg.hpp"
+#include "belief/local/coarse_level.hpp"
+#include "belief/local/local_nodes.hpp"
+#include "belief/local/neighbourhood.hpp"
+#include "belief/local/residual_queue.hpp"
+#include "belief/local/typical_length.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace goblin {
+
+/// Looks at the surroundings of a user only: the cost of a reward or a decision does not grow with the graph, and every
+/// score comes with a bound on how far it can be off. docs/engines.md has the mathematics.
+///
+/// Means. Beside w there is the residual r = c - N w, true at all times. A reward changes it at one node; nodes whose
+/// |r_j| is above what is allowed are settled, w_j += B_j^{-1} r_j with B_j = A_jj I + S_j, which passes
+/// coupling * weight * step on to each neighbour. As A 1 = ridges, |w_i - exact| <= max |r_j| / ridge_j for every node.
+///
+/// What is left in the residuals a decision estimates: near its node as it is, and everywhere else as the same step for
+/// the whole component (CoarseLevel), in which direction the equations are softest.
+///
+/// Variances. None are kept. For the nodes S around i that matter (Neighbourhood), N_SS u = phi_i(x) is solved by
+/// conjugate gradients, and with the residual that u leaves outside S, x^T C_i x lies between x.u_i and
+/// x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what decisions use.
+///
+/// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.
+/// Deciding takes a workspace for each thread that does, n indices among it.
+///
+/// local_engine.cpp has how the engine is made and changed, local_learn.cpp how residuals are settled, and
+/// local_evaluate.cpp what decisions ask.
+class LocalEngine final : public Engine {
+ public:
+  LocalEngine(const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options);
+  /// Two components side by side, of any kind.
+  LocalEngine(const Engine& first, const Engine& second, const ComponentEvidence& evidence, std::size_t dimension,
+              const LocalOptions& options);
+  LocalEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options);
+
+  [[nodiscard]] EngineKind kind() const override { return EngineKind::local; }
+  [[nodiscard]] const PriorMatrix& prior() const override { return prior_; }
+  [[nodiscard]] std::size_t bytes() const override;
+  [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+  [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<LocalEngine>(*this); }
+  void mean(std::size_t node, std::span<double> out) const override;
+  /// Not below C_i.
+  void covariance(std::size_t node, std::span<double> out) const override;
+  void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                const Evaluation& out) const override;
+  Learned learn(std::size_t node, std::span<const double> context, double reward) override;
+  Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
+  Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                          const ComponentEvidence& evidence) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence) override;
+  [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
+                                                const ComponentEvidence& evidence) const override;
+  void save(BinaryWriter& out) const override;
+
+ private:
+  static constexpr NodeId none = LocalNodes::none;
+
+  /// Where a decision works.
+  struct Workspace {
+    explicit Workspace(std::size_t node_count) : near(node_count) {}
+
+    Neighbourhood near;
+    BlockCgVectors vectors;  // |S| d rows
+    std::vector<double> coarse_step;
+  };
+  /// Workspaces that no thread uses just now. A copy of an engine has its own.
+  class Workspaces {
+   public:
+    Workspaces() = default;
+    Workspaces(const Workspaces& /*other*/) {}
+    Workspaces& operator=(const Workspaces&) = delete;
+    ~Workspaces() = default;
+
+    [[nodiscard]] std::unique_ptr<Workspace> take(std::size_t node_count);
+    void put_back(std::unique_ptr<Workspace> workspace);
+    [[nodiscard]] std::size_t count() const;
+
+   private:
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<Workspace>> idle_;
+  };
+
+  // local_learn.cpp
+  std::size_t slot_for(NodeId node);
+  void offer(std::size_t slot);
+  void offer(std::size_t slot, double squared_residual);
+  void offer_all();
+  void observe_length(double squared_length);
+  std::size_t push(std::size_t slot);
+  std::size_t settle_around(NodeId node);
+  SolveSummary settle();
+
+  // local_engine.cpp
+  void compute_residual(NodeId node, const UserEvidence& evidence);
+  void compute_inverse(NodeId node, const UserEvidence& evidence);
+  void compute_coarse_level(const ComponentEvidence& evidence);
+  void copy_part(const Engine& from, NodeId shift, const ComponentEvidence& evidence);
+  void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
+
+  // local_evaluate.cpp
+  void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
+  struct MatrixBracket;
+  [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence) const;
+
+  std::size_t dimension_;
+  PriorMatrix prior_;
+  LocalOptions options_;
+  std::vector<double> diagonal_;  // of A
+
+  LocalNodes nodes_;
+  ResidualQueue queue_;          // residuals there are in units of their node's ridge
+  double residual_bound_ = 0.0;  // no |r_j| / ridge_j is above
+  TypicalLength typical_length_;
+  double length_ = 0.0;  // the typical length that the allowed residual was last computed from
+  CoarseLevel coarse_;
+
+  std::vector<double> step_;
+  mutable Workspaces workspaces_;
+};
+
+/// E^T N^{-1} E lies between lower and lower + slack I, where E = +e_a (x) I_d for the first seed and -e_b (x) I_d for
+/// the second.
+struct LocalEngine::MatrixBracket {
+  Eigen::MatrixXd lower;
+  double slack = 0.0;
+};
+
+}  // namespace goblin

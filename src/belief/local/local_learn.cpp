@@ -1,0 +1,179 @@
+// How residuals come and are settled.
+
+#include "belief/local/local_engine.hpp"
+
+#include <cmath>
+
+namespace goblin {
+
+std::size_t LocalEngine::slot_for(NodeId node) {
+  if (const NodeId slot = nodes_.find(node); slot != none) return slot;
+  queue_.add_slot();
+  return nodes_.add(node);
+}
+
+void LocalEngine::offer(std::size_t slot, double squared_residual) {
+  const double ridge = prior_.ridge(nodes_.node_of(slot));
+  queue_.offer(slot, squared_residual / (ridge * ridge));
+}
+
+void LocalEngine::offer(std::size_t slot) { offer(slot, nodes_.squared_residual(slot)); }
+
+/// Starts anew with what is allowed. O(slots).
+void LocalEngine::offer_all() {
+  const double allowed = options_.tolerance / (length_ > 0.0 ? length_ : 1.0);
+  queue_.restart(allowed * allowed);
+  residual_bound_ = 0.0;
+  for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
+    const double squared = nodes_.squared_residual(slot);
+    offer(slot, squared);
+    residual_bound_ = std::max(residual_bound_, std::sqrt(squared) / prior_.ridge(nodes_.node_of(slot)));
+  }
+}
+
+/// The residual that is allowed follows the typical length of the contexts, in steps, so that all slots are rarely
+/// offered again.
+void LocalEngine::observe_length(double squared_length) {
+  constexpr double step = 1.5;
+  typical_length_.observe(squared_length);
+  const double length = typical_length_.value();
+  if (length <= step * length_ && step * length >= length_) return;
+  length_ = length;
+  offer_all();
+}
+
+/// Settles the residual of one node and passes it on. Gives the number of edges.
+std::size_t LocalEngine::push(std::size_t slot) {
+  const NodeId node = nodes_.node_of(slot);
+  const std::size_t stride = nodes_.stride();
+  double* mean = nodes_.mean(slot);
+  double* residual = nodes_.residual(slot);
+  nodes_.apply_inverse(node, diagonal_[node], residual, step_.data());
+  const double passed_on = diagonal_[node] - prior_.ridge(node);
+  for (std::size_t k = 0; k < dimension_; ++k) coarse_.residual()[k] += passed_on * step_[k] - residual[k];
+  for (std::size_t k = 0; k < stride; ++k) {
+    mean[k] += step_[k];
+    residual[k] = 0.0;
+  }
+  const auto neighbours = graph().neighbours(node);
+  const auto weights = graph().weights(node);
+  for (std::size_t n = 0; n < neighbours.size(); ++n) {
+    const double factor = prior_.coupling() * weights[n];
+    const std::size_t other = slot_for(neighbours[n]);
+    double* target = nodes_.residual(other);
+    Pack total{};
+    for (std::size_t k = 0; k < stride; k += pack_size) {
+      const Pack changed = *packs(target + k) + factor * *packs(step_.data() + k);
+      *packs(target + k) = changed;
+      total += changed * changed;
+    }
+    offer(other, sum(total));
+  }
+  return neighbours.size();
+}
+
+/// Settles the residuals of a node and those around it at once, by a solve with N_SS: where an edge outweighs all
+/// others, pushing would hand the residual to and fro along it. Gives the number of edges, all iterations counted.
+std::size_t LocalEngine::settle_around(NodeId node) {
+  constexpr double accuracy = 1e-10;
+  auto work = workspaces_.take(node_count());
+  work->near.grow(prior_, diagonal_, std::span(&node, 1), accuracy, options_.most_nodes);
+  const auto nodes = work->near.nodes();
+  work->vectors.reset(nodes.size() * dimension_);
+  double squared = 0.0;
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    const std::size_t slot = slot_for(nodes[j]);
+    squared += nodes_.squared_residual(slot);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      work->vectors.residual[j * dimension_ + k].values[0] = nodes_.residual(slot)[k];
+    }
+  }
+  solve_near(*work, dimension_, Lanes{accuracy * accuracy * squared}, true);
+  std::size_t edges = 0;
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    const std::size_t slot = nodes_.find(nodes[j]);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      const double left = work->vectors.residual[j * dimension_ + k].values[0];
+      step_[k] = work->vectors.solution[j * dimension_ + k].values[0];
+      nodes_.mean(slot)[k] += step_[k];
+      coarse_.residual()[k] += left - nodes_.residual(slot)[k];
+      nodes_.residual(slot)[k] = left;
+    }
+    offer(slot);
+    // Neighbours inside S have had their share in the solve.
+    const auto neighbours = graph().neighbours(nodes[j]);
+    const auto links = work->near.links(j);
+    std::size_t inside = 0;
+    for (std::size_t n = 0; n < neighbours.size(); ++n) {
+      if (inside < links.size() && nodes[links[inside].to] == neighbours[n]) {
+        ++inside;
+        continue;
+      }
+      const std::size_t other = slot_for(neighbours[n]);
+      const double factor = prior_.coupling() * graph().weights(nodes[j])[n];
+      for (std::size_t k = 0; k < dimension_; ++k) {
+        nodes_.residual(other)[k] += factor * step_[k];
+        coarse_.residual()[k] += factor * step_[k];
+      }
+      offer(other);
+    }
+    edges += neighbours.size();
+  }
+  workspaces_.put_back(std::move(work));
+  return edges;
+}
+
+/// Settles what waits, the largest residuals first.
+SolveSummary LocalEngine::settle() {
+  // Pushes that go on for so long do not converge; solves around the worst node do.
+  const std::size_t enough_pushes = options_.most_edges / 2;
+  SolveSummary summary;
+  while (!queue_.empty() && summary.walked_edges < options_.most_edges) {
+    const std::size_t slot = queue_.take();
+    const NodeId node = nodes_.node_of(slot);
+    const double ridge = prior_.ridge(node);
+    const double squared = nodes_.squared_residual(slot) / (ridge * ridge);
+    if (squared <= queue_.allowed_squared()) {
+      queue_.offer(slot, squared);
+      continue;
+    }
+    ++summary.settled_nodes;
+    summary.walked_edges += 1 + (summary.walked_edges < enough_pushes ? push(slot) : 8 * settle_around(node));
+  }
+  residual_bound_ = std::sqrt(queue_.largest_squared([this](NodeId slot) {
+    const double ridge = prior_.ridge(nodes_.node_of(slot));
+    return nodes_.squared_residual(slot) / (ridge * ridge);
+  }));
+  summary.converged = queue_.empty();
+  if (queue_.allowed_squared() > 0.0) summary.residual = residual_bound_ / std::sqrt(queue_.allowed_squared());
+  return summary;
+}
+
+Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  Learned result;
+  double expected = 0.0;
+  double mean_error = 0.0;
+  evaluate(node, context, {},
+           {.means = {&expected, 1},
+            .variances = {&result.variance, 1},
+            .mean_errors = {&mean_error, 1},
+            .variance_errors = {&result.variance_error, 1}});
+  double squared_length = 0.0;
+  for (const double value : context) squared_length += value * value;
+  observe_length(squared_length);
+
+  const std::size_t slot = slot_for(static_cast<NodeId>(node));
+  double surprise = reward;
+  for (std::size_t k = 0; k < dimension_; ++k) surprise -= context[k] * nodes_.mean(slot)[k];
+  for (std::size_t k = 0; k < dimension_; ++k) {
+    nodes_.residual(slot)[k] += context[k] * surprise;
+    coarse_.residual()[k] += context[k] * surprise;
+  }
+  nodes_.observe(slot, diagonal_[node], context);
+  coarse_.observe(context);
+  offer(slot);
+  result.solve = settle();
+  return result;
+}
+
+}  // namespace goblin

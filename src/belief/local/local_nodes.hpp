@@ -1,0 +1,108 @@
+#pragma once
+
+#include "belief/low_rank_inverse.hpp"
+#include "belief/packs.hpp"
+#include "goblin/graph/names.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace goblin {
+
+/// What the local engine keeps of the nodes that rewards have reached: w_j and r_j, and B_j^{-1} where there is
+/// evidence. A node gets a slot when a reward first reaches it; the others take four bytes.
+class LocalNodes {
+ public:
+  static constexpr NodeId none = std::numeric_limits<NodeId>::max();
+
+  LocalNodes(std::size_t node_count, std::size_t dimension)
+      : dimension_(dimension), stride_(padded<double>(dimension)), slot_of_(node_count, none) {
+    constexpr std::size_t numbers_in_a_block = 16'384;
+    while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
+  }
+
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  /// How many nodes have a slot.
+  [[nodiscard]] std::size_t slot_count() const { return node_of_.size(); }
+  /// The slot of a node, or none.
+  [[nodiscard]] NodeId find(NodeId node) const { return slot_of_[node]; }
+  [[nodiscard]] NodeId node_of(std::size_t slot) const { return node_of_[slot]; }
+  [[nodiscard]] const std::vector<NodeId>& nodes() const { return node_of_; }
+
+  /// Gives a node without a slot the next one, with zeros in it.
+  std::size_t add(NodeId node) {
+    const std::size_t slot = node_of_.size();
+    if (slot >> block_shift_ == blocks_.size()) blocks_.emplace_back(block_slots() * 2 * stride_, 0.0);
+    slot_of_[node] = static_cast<NodeId>(slot);
+    node_of_.push_back(node);
+    inverse_at_.push_back(none);
+    return slot;
+  }
+
+  [[nodiscard]] double* mean(std::size_t slot) {
+    return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
+  }
+  [[nodiscard]] const double* mean(std::size_t slot) const {
+    return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
+  }
+  [[nodiscard]] double* residual(std::size_t slot) { return mean(slot) + stride_; }
+  [[nodiscard]] const double* residual(std::size_t slot) const { return mean(slot) + stride_; }
+
+  [[nodiscard]] double squared_residual(std::size_t slot) const {
+    const double* numbers = residual(slot);
+    Pack total{};
+    for (std::size_t k = 0; k < stride_; k += pack_size) total += *packs(numbers + k) * *packs(numbers + k);
+    return sum(total);
+  }
+
+  /// B_j^{-1} of a node; null where there is no evidence.
+  [[nodiscard]] const LowRankInverse<double>* inverse(NodeId node) const {
+    const NodeId slot = slot_of_[node];
+    return slot == none || inverse_at_[slot] == none ? nullptr : &inverses_[inverse_at_[slot]];
+  }
+  [[nodiscard]] const LowRankInverse<double>* inverse_at(std::size_t slot) const { return inverse(node_of_[slot]); }
+  void set_inverse(std::size_t slot, LowRankInverse<double> inverse) {
+    if (inverse_at_[slot] == none) {
+      inverse_at_[slot] = static_cast<NodeId>(inverses_.size());
+      inverses_.push_back(std::move(inverse));
+    } else {
+      inverses_[inverse_at_[slot]] = std::move(inverse);
+    }
+  }
+  /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet.
+  void observe(std::size_t slot, double diagonal, std::span<const double> context) {
+    if (inverse_at_[slot] == none) set_inverse(slot, LowRankInverse<double>(diagonal));
+    inverses_[inverse_at_[slot]].observe(context);
+  }
+
+  /// to = B_j^{-1} from, `diagonal` what B_j is without evidence.
+  template <typename Number>
+  void apply_inverse(NodeId node, double diagonal, const Number* from, Number* to) const {
+    if (const auto* known = inverse(node)) return known->apply(from, to, dimension_);
+    const double scale = 1.0 / diagonal;
+    for (std::size_t k = 0; k < dimension_; ++k) to[k] = scale * from[k];
+  }
+
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t total = (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
+                        blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
+                        inverses_.capacity() * sizeof(LowRankInverse<double>);
+    for (const auto& inverse : inverses_) total += inverse.bytes();
+    return total;
+  }
+
+ private:
+  [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }
+
+  std::size_t dimension_;
+  std::size_t stride_;
+  std::size_t block_shift_ = 0;
+  std::vector<NodeId> slot_of_;
+  std::vector<NodeId> node_of_;
+  std::vector<std::vector<double>> blocks_;  // w_j, then r_j; a block is about 100 kB, and never moves
+  std::vector<NodeId> inverse_at_;           // of a slot, in inverses_
+  std::vector<LowRankInverse<double>> inverses_;
+};
+
+}  // namespace goblin

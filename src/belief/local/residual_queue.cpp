@@ -1,0 +1,81 @@
+#include "belief/local/residual_queue.hpp"
+
+#include "binary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace goblin {
+
+void ResidualQueue::restart(double allowed_squared) {
+  allowed_squared_ = allowed_squared;
+  largest_at_rest_ = 0.0;
+  for (auto& level : levels_) level.clear();
+  std::fill(places_.begin(), places_.end(), Place{});
+  top_ = 0;
+}
+
+void ResidualQueue::offer(std::size_t slot, double squared) {
+  if (squared <= allowed_squared_) {
+    // One that waits is left where it is: whoever takes it will see.
+    if (places_[slot].level == 0) largest_at_rest_ = std::max(largest_at_rest_, squared);
+    return;
+  }
+  const double ratio =
+      allowed_squared_ > 0.0 ? squared / allowed_squared_ : std::numeric_limits<double>::infinity();
+  const int level = std::isfinite(ratio) ? std::clamp<int>(std::ilogb(ratio) / 2, 0, level_count - 1)
+                                         : static_cast<int>(level_count) - 1;
+  Place& place = places_[slot];
+  if (place.level > level) return;
+  if (place.level > 0) remove(slot);
+  place = {static_cast<std::uint8_t>(level + 1), static_cast<NodeId>(levels_[level].size())};
+  levels_[level].push_back(static_cast<NodeId>(slot));
+  top_ = std::max(top_, static_cast<std::size_t>(level) + 1);
+}
+
+/// The last one of its level takes its place.
+void ResidualQueue::remove(std::size_t slot) {
+  auto& level = levels_[places_[slot].level - 1];
+  const NodeId last = level.back();
+  level[places_[slot].index] = last;
+  places_[last].index = places_[slot].index;
+  places_[slot].level = 0;
+  level.pop_back();
+}
+
+std::size_t ResidualQueue::take() {
+  const std::size_t slot = levels_[top_ - 1].back();
+  remove(slot);
+  while (top_ > 0 && levels_[top_ - 1].empty()) --top_;
+  return slot;
+}
+
+std::size_t ResidualQueue::bytes() const {
+  std::size_t total = places_.capacity() * sizeof(Place);
+  for (const auto& level : levels_) total += level.capacity() * sizeof(NodeId);
+  return total;
+}
+
+void ResidualQueue::save(BinaryWriter& out) const {
+  out.number(allowed_squared_);
+  out.number(largest_at_rest_);
+  for (const auto& level : levels_) out.array(level);
+}
+
+void ResidualQueue::load(BinaryReader& in) {
+  restart(in.number<double>());
+  largest_at_rest_ = in.number<double>();
+  in.expect(allowed_squared_ >= 0.0 && largest_at_rest_ >= 0.0, "the residuals that are allowed");
+  for (std::size_t level = 0; level < level_count; ++level) {
+    levels_[level] = in.array<std::uint32_t>();
+    for (std::size_t index = 0; index < levels_[level].size(); ++index) {
+      const NodeId slot = levels_[level][index];
+      in.expect(slot < places_.size() && places_[slot].level == 0, "a node that waits");
+      places_[slot] = {static_cast<std::uint8_t>(level + 1), static_cast<NodeId>(index)};
+    }
+    if (!levels_[level].empty()) top_ = level + 1;
+  }
+}
+
+}  // namespace goblin

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "goblin/graph/names.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace goblin {
+
+class BinaryReader;
+class BinaryWriter;
+
+/// The slots whose residual is larger than what is allowed, so that the largest can be settled first.
+///
+/// A slot waits in level k if its residual was between 2^k and 2^(k+1) times what is allowed when it was last offered;
+/// the last level has no upper end. A residual that grew moves its slot up at once, one that shrank is only noticed when
+/// its slot is taken. Every call is O(1), and a slot waits once at most.
+class ResidualQueue {
+ public:
+  /// Another slot, which does not wait.
+  void add_slot() { places_.push_back({}); }
+
+  /// The largest squared residual that is allowed. Nobody waits afterwards: offer all slots again.
+  void restart(double allowed_squared);
+  [[nodiscard]] double allowed_squared() const { return allowed_squared_; }
+
+  /// Lets a slot wait if its squared residual is above what is allowed.
+  void offer(std::size_t slot, double squared);
+
+  [[nodiscard]] bool empty() const { return top_ == 0; }
+  /// A slot of the highest level, which no longer waits.
+  std::size_t take();
+
+  /// An upper bound of all squared residuals. `squared_residual(slot)` is called for the slots of the highest level.
+  template <typename SquaredResidual>
+  [[nodiscard]] double largest_squared(SquaredResidual squared_residual) const;
+
+  [[nodiscard]] std::size_t bytes() const;
+  void save(BinaryWriter& out) const;
+  /// For as many slots as were added.
+  void load(BinaryReader& in);
+
+ private:
+  static constexpr std::size_t level_count = 32;
+
+  struct Place {
+    std::uint8_t level = 0;  // one more than the level, 0 for a slot that does not wait
+    NodeId index = 0;        // in that level
+  };
+
+  void remove(std::size_t slot);
+
+  std::array<std::vector<NodeId>, level_count> levels_;
+  std::vector<Place> places_;  // of the slots
+  std::size_t top_ = 0;        // one more than the highest level where somebody waits
+  double allowed_squared_ = 0.0;
+  double largest_at_rest_ = 0.0;  // no squared residual of a slot that does not wait is above
+};
+
+template <typename SquaredResidual>
+double ResidualQueue::largest_squared(SquaredResidual squared_residual) const {
+  double largest = largest_at_rest_;
+  if (empty()) return largest;
+  // Those below the highest level are below its lower end.
+  const auto scale = static_cast<double>(std::uint64_t{1} << (top_ - 1));
+  largest = largest < allowed_squared_ * scale * scale ? allowed_squared_ * scale * scale : largest;
+  for (const NodeId slot : levels_[top_ - 1]) {
+    const double squared = squared_residual(slot);
+    if (squared > largest) largest = squared;
+  }
+  return largest;
+}
+
+}  // namespace goblin

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "belief/symmetric_matrix.hpp"
+#include "goblin/graph/names.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+namespace goblin {
+
+/// A few columns B, n d numbers each, that are zero but at one or two nodes. The precision N gains or loses B B^T when
+/// an edge or the evidence of a node changes.
+class ChangeColumns {
+ public:
+  struct Block {
+    std::size_t node;
+    Eigen::MatrixXd rows;  // d x rank
+  };
+
+  /// The edge between a and b gains or loses `weight`, the coupling counted in.
+  static ChangeColumns of_edge(NodeId a, NodeId b, double weight, std::size_t dimension) {
+    const auto d = static_cast<Eigen::Index>(dimension);
+    const Eigen::MatrixXd root = std::sqrt(weight) * Eigen::MatrixXd::Identity(d, d);
+    return ChangeColumns({{a, root}, {b, -root}});
+  }
+  /// A node gains or loses sums of contexts (UserEvidence::contexts, not empty).
+  static ChangeColumns of_contexts(std::size_t node, std::span<const double> contexts, std::size_t dimension) {
+    return ChangeColumns({{node, root_of(contexts, dimension)}});
+  }
+
+  [[nodiscard]] std::span<const Block> blocks() const { return blocks_; }
+  [[nodiscard]] Eigen::Index rank() const { return blocks_.front().rows.cols(); }
+
+  /// B^T Y, Y of n d rows.
+  [[nodiscard]] Eigen::MatrixXd times(const Eigen::MatrixXd& solutions) const {
+    Eigen::MatrixXd result = Eigen::MatrixXd::Zero(rank(), solutions.cols());
+    for (const Block& block : blocks_) {
+      const Eigen::Index d = block.rows.rows();
+      result += block.rows.transpose() * solutions.middleRows(static_cast<Eigen::Index>(block.node) * d, d);
+    }
+    return result;
+  }
+
+ private:
+  explicit ChangeColumns(std::vector<Block> blocks) : blocks_(std::move(blocks)) {}
+
+  std::vector<Block> blocks_;
+};
+
+/// What a change of N by sign B B^T does to its inverse. Given B^T Y for Y = N^{-1} B, with N as it was before, it
+/// factors F = I + sign B^T Y = L L^T; then with Z = Y L^{-T}
+///
+///     N^{-1} changes by -sign Z Z^T,   ln|N| by ln|F|.
+///
+/// Where N loses much, F is close to zero and digits cancel. The way back has no such trouble: solve Y with N as it is
+/// *after* the change, take sign 1, and read both formulas with the opposite sign.
+class PrecisionChange {
+ public:
+  PrecisionChange(double sign, const Eigen::MatrixXd& inner)
+      : factor_(Eigen::MatrixXd::Identity(inner.rows(), inner.rows()) + 0.5 * sign * (inner + inner.transpose())) {}
+
+  /// How much of N is left in the direction that loses most, at most 1 where N loses: below it lie the digits that
+  /// cancel.
+  [[nodiscard]] double smallest_pivot() const {
+    if (factor_.info() != Eigen::Success) return 0.0;
+    const double root = factor_.matrixLLT().diagonal().minCoeff();
+    return root * root;
+  }
+  [[nodiscard]] double log_determinant() const { return 2.0 * factor_.matrixLLT().diagonal().array().log().sum(); }
+
+  /// Z of Y, by rows: those of one node or all of them.
+  [[nodiscard]] Eigen::MatrixXd terms(const Eigen::MatrixXd& solutions) const {
+    return factor_.matrixL().solve(solutions.transpose()).transpose();
+  }
+
+ private:
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+}  // namespace goblin

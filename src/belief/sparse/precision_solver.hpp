@@ -1,0 +1,76 @@
+#pragma once
+
+#include "belief/prior_matrix.hpp"
+#include "belief/sparse/elimination.hpp"
+#include "belief/sparse/sweeps.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace goblin {
+
+/// What was observed at a node, for products with S = sum of x x^T: the contexts x themselves while they are fewer than
+/// d / 2, and the whole matrix from then on. Rows are padded to the solver's stride.
+struct NodeSum {
+  std::vector<double> rows;  // x after x, or the rows of S
+  bool whole = false;
+};
+
+/// Solves N u = b, N = A (x) I_d + diag(S_1, ..., S_n), to a residual that is computed in double precision.
+///
+/// The work is done in single precision, which halves what has to come from memory: each stage solves for the residual
+/// that is left and adds to u, and the next begins with the true residual of u. A stage gains about five digits. Where
+/// single precision gets nowhere (edges of weight 1e8 beside a ridge of 1), the solve is done in double precision.
+///
+/// Right-hand sides and solutions are by node, with rows padded to whole packs.
+class PrecisionSolver {
+ public:
+  PrecisionSolver(const PriorMatrix& prior, std::size_t dimension);
+
+  void set_prior(const PriorMatrix& prior);
+
+  void observe(std::size_t node, std::span<const double> context);
+  [[nodiscard]] const NodeSum& observed(std::size_t node) const { return sums_[node]; }
+  void set_sum(std::size_t node, NodeSum sum);
+  /// From S as UserEvidence::contexts packs it. O(d^3).
+  void set_sum(std::size_t node, std::span<const double> packed);
+
+  /// Zero everywhere: u to start from, and b.
+  void clear();
+  [[nodiscard]] double* right_hand_side(std::size_t node) { return right_hand_side_.data() + node * stride_; }
+  [[nodiscard]] double* start(std::size_t node) { return solution_.data() + node * stride_; }
+  [[nodiscard]] std::span<const double> right_hand_sides() const { return right_hand_side_; }
+  [[nodiscard]] std::span<const double> solution() const { return solution_; }
+  /// b - N u as the solve left it.
+  [[nodiscard]] std::span<const double> residual() const { return residual_; }
+
+  struct Solved {
+    std::size_t iterations = 0;
+    double residual = 0.0;  // |b - N u| / |b|
+  };
+  /// Until |b - N u| <= tolerance * |b|.
+  Solved solve(double tolerance, std::size_t max_iterations);
+
+  [[nodiscard]] std::size_t bytes() const;
+  /// Once every node has evidence.
+  [[nodiscard]] static double bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+
+ private:
+  [[nodiscard]] double compute_residual();
+  [[nodiscard]] double compute_residual_of_start();
+  template <typename Scalar>
+  std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
+
+  std::size_t dimension_;
+  std::size_t stride_;
+  PriorMatrix prior_;
+  Elimination elimination_;
+  Sweeps<float> sweeps_;
+  std::vector<NodeSum> sums_;
+  std::vector<double> right_hand_side_;
+  std::vector<double> solution_;
+  std::vector<double> residual_;
+};
+
+}  // namespace goblin

@@ -1,0 +1,329 @@
+#include "belief/sparse/sparse_engine.hpp"
+
+#include "belief/byte_count.hpp"
+#include "belief/evaluate_contexts.hpp"
+#include "belief/precision_change.hpp"
+#include "belief/sparse/prior_variances.hpp"
+#include "binary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace goblin {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+/// The relative residual for solves that nothing corrects later: edges, evidence that moves, rebuilds.
+constexpr double tight = 1e-13;
+
+/// The prior, once it is known that the means and covariances can follow in the file: nothing large is allocated for
+/// nothing.
+const PriorMatrix& checked(const BinaryReader& in, const PriorMatrix& prior, std::size_t dimension) {
+  const double numbers = static_cast<double>(prior.node_count()) * static_cast<double>(dimension) *
+                         static_cast<double>(dimension + 1) / 2.0;
+  in.expect(numbers <= static_cast<double>(in.left()) / sizeof(double), "the size of a sparse component");
+  return prior;
+}
+
+}  // namespace
+
+SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, const EngineOptions& options)
+    : dimension_(dimension),
+      pack_count_(packs_for(dimension)),
+      prior_(std::move(prior)),
+      options_(options),
+      column_begins_(dimension),
+      solver_(prior_, dimension) {
+  // Columns of the lower triangle begin at a whole pack: column c at row c rounded down to one.
+  for (std::size_t c = 0; c < dimension; ++c) {
+    const std::size_t first_row = c / pack_size * pack_size;
+    column_begins_[c] = covariance_size_ - first_row;  // may wrap; entry (r, c) has r >= first_row
+    covariance_size_ += stride() - first_row;
+  }
+  means_.resize(node_count() * stride());
+  covariances_.resize(node_count() * covariance_size_);
+  waiting_.resize(node_count() * waiting_room * stride());
+}
+
+SparseEngine::SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options)
+    : SparseEngine(Empty{}, prior, dimension, options) {
+  const auto variances = prior_variances(prior);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    for (std::size_t c = 0; c < dimension_; ++c) covariance_column(j, c)[c] = variances[j];
+  }
+}
+
+SparseEngine::SparseEngine(const Engine& first, const Engine& second, const ComponentEvidence& evidence,
+                           std::size_t dimension, const EngineOptions& options)
+    : SparseEngine(Empty{}, PriorMatrix::side_by_side(first.prior(), second.prior()), dimension, options) {
+  for (std::size_t j = 0; j < first.node_count(); ++j) copy_belief(j, first, j);
+  for (std::size_t j = 0; j < second.node_count(); ++j) copy_belief(first.node_count() + j, second, j);
+  for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
+}
+
+void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t from_node) {
+  from.mean(from_node, std::span(means_).subspan(node * stride(), dimension_));
+  MatrixXd covariance(dimension_, dimension_);
+  from.covariance(from_node, {covariance.data(), dimension_ * dimension_});
+  for (std::size_t c = 0; c < dimension_; ++c) {
+    for (std::size_t r = c; r < dimension_; ++r) covariance_column(node, c)[r] = covariance(r, c);
+  }
+}
+
+std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
+                                              const ComponentEvidence& /*evidence*/) const {
+  auto part = std::unique_ptr<SparseEngine>(new SparseEngine(Empty{}, prior_.part(nodes), dimension_, options_));
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    part->copy_belief(j, *this, nodes[j]);
+    part->solver_.set_sum(j, solver_.observed(nodes[j]));
+  }
+  return part;
+}
+
+std::size_t SparseEngine::bytes() const {
+  const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size();
+  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + solver_.bytes();
+}
+
+std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
+  const auto stride = static_cast<double>(packs_for(dimension) * pack_size);
+  const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 1.0);
+  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 8.0) +
+                    24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension));
+}
+
+void SparseEngine::mean(std::size_t node, std::span<double> out) const {
+  std::copy_n(means_.data() + node * stride(), dimension_, out.data());
+}
+
+void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
+  Eigen::Map<MatrixXd> target(out.data(), dimension_, dimension_);
+  for (std::size_t c = 0; c < dimension_; ++c) {
+    for (std::size_t r = c; r < dimension_; ++r) {
+      double value = covariance_column(node, c)[r];
+      for (std::size_t k = 0; k < waiting_count_; ++k) {
+        value -= waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
+      }
+      target(r, c) = target(c, r) = value;
+    }
+  }
+}
+
+void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
+                            std::span<const std::uint8_t> /*allowed*/, const Evaluation& out) const {
+  std::fill(out.mean_errors.begin(), out.mean_errors.end(), 0.0);
+  std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
+  evaluate_contexts(
+      dimension_, means_.data() + node * stride(), [this, node](std::size_t c) { return covariance_column(node, c); },
+      {.first = waiting(node), .stride = stride(), .count = waiting_count_}, contexts, out.means, out.variances);
+}
+
+Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a score by about
+  // |x| |e|: the longer the context, the more exact u has to be.
+  constexpr double tightest = 1e-14;
+  double largest = 0.0;
+  double squared_length = 0.0;
+  for (const double value : context) {
+    largest = std::max(largest, std::abs(value));
+    squared_length += value * value;
+  }
+  solver_.clear();
+  for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / largest;
+  // u_i = C_i x is known before the solve, as well as C_i is.
+  std::vector<double> own(dimension_);
+  multiply_covariance(node, solver_.right_hand_side(node), own.data());
+  std::copy(own.begin(), own.end(), solver_.start(node));
+  Learned result;
+  const double wanted =
+      0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.smallest_ridge()));
+  result.solve = solve(std::max(tightest, wanted));
+  std::copy(own.begin(), own.end(), solver_.start(node));
+
+  const std::span<const double> solution = solver_.solution();
+  const auto inner = [&](std::span<const double> vector) {
+    double total = 0.0;
+    for (std::size_t k = 0; k < dimension_; ++k) total += context[k] * vector[node * stride() + k];
+    return total;
+  };
+  result.variance = std::max(0.0, largest * inner(solution));
+  const double gain = largest * (reward - inner(means_)) / (1.0 + result.variance);
+  const double root = largest / std::sqrt(1.0 + result.variance);
+  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += gain * solution[k];
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    double* term = waiting(j) + waiting_count_ * stride();
+    for (std::size_t k = 0; k < stride(); ++k) term[k] = root * solution[j * stride() + k];
+  }
+  if (++waiting_count_ == waiting_room) apply_waiting();
+  solver_.observe(node, context);
+  return result;
+}
+
+/// C_j -= sum of t t^T over what waits, for every node: n d^2 / 2 multiplications a term, one pass over C.
+void SparseEngine::apply_waiting() {
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const double* terms = waiting(j);
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      const std::size_t first = c / pack_size;
+      Pack* column = packs(covariance_column(j, c) + first * pack_size);
+      for (std::size_t k = 0; k < waiting_count_; ++k) {
+        const double* term = terms + k * stride();
+        const double factor = term[c];
+        const Pack* rows = packs(term) + first;
+        for (std::size_t b = 0; b < pack_count_ - first; ++b) column[b] -= factor * rows[b];
+      }
+    }
+  }
+  waiting_count_ = 0;
+}
+
+/// to = C_i from.
+void SparseEngine::multiply_covariance(std::size_t node, const double* from, double* to) const {
+  std::fill_n(to, dimension_, 0.0);
+  for (std::size_t c = 0; c < dimension_; ++c) {
+    const double* const column = covariance_column(node, c);
+    to[c] += column[c] * from[c];
+    for (std::size_t r = c + 1; r < dimension_; ++r) {
+      to[r] += column[r] * from[c];
+      to[c] += column[r] * from[r];
+    }
+  }
+  for (std::size_t k = 0; k < waiting_count_; ++k) {
+    const double* const term = waiting(node) + k * stride();
+    double factor = 0.0;
+    for (std::size_t c = 0; c < dimension_; ++c) factor += term[c] * from[c];
+    for (std::size_t c = 0; c < dimension_; ++c) to[c] -= factor * term[c];
+  }
+}
+
+SolveSummary SparseEngine::solve(double tolerance) {
+  const auto solved = solver_.solve(tolerance, options_.max_iterations);
+  const double residual = solved.residual / options_.tolerance;
+  return {.iterations = solved.iterations, .residual = residual, .converged = residual <= 1.0};
+}
+
+/// w = N^{-1} c, from the w there is.
+SolveSummary SparseEngine::solve_means(const ComponentEvidence& evidence) {
+  solver_.clear();
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const auto rewards = evidence.at(j).rewards;
+    std::copy(rewards.begin(), rewards.end(), solver_.right_hand_side(j));
+    std::copy_n(means_.data() + j * stride(), dimension_, solver_.start(j));
+  }
+  const SolveSummary summary = solve(std::min(options_.tolerance, tight));
+  means_.assign(solver_.solution().begin(), solver_.solution().end());
+  return summary;
+}
+
+/// Changes the belief by some columns of N. What N gains changes it by solutions with the old N, what N loses by
+/// solutions with the new one, the way back: nothing cancels. The means are solved for anew. A solve a column, one more,
+/// and another n d numbers a column while it runs. Says what became of ln|N|.
+Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
+                                     const std::function<void()>& change_solver, const ComponentEvidence& evidence) {
+  const auto d = static_cast<Index>(dimension_);
+  const double sign = gains ? 1.0 : -1.0;
+  Changed result;
+  if (!gains) change_solver();
+  // Y, a column at a time; row j * d + r of it is entry r of node j.
+  MatrixXd solutions(static_cast<Index>(node_count()) * d, columns.rank());
+  for (Index c = 0; c < columns.rank(); ++c) {
+    solver_.clear();
+    for (const auto& block : columns.blocks()) {
+      std::copy_n(block.rows.col(c).data(), dimension_, solver_.right_hand_side(block.node));
+    }
+    result.solve.add(solve(std::min(options_.tolerance, tight)));
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      for (Index r = 0; r < d; ++r) solutions(static_cast<Index>(j) * d + r, c) = solver_.solution()[j * stride() + r];
+    }
+  }
+  const PrecisionChange change(1.0, columns.times(solutions));
+  result.log_determinant = sign * change.log_determinant();
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const MatrixXd terms = change.terms(solutions.middleRows(static_cast<Index>(j) * d, d));
+    const MatrixXd outer = sign * (terms * terms.transpose());
+    for (Index c = 0; c < d; ++c) {
+      for (Index r = c; r < d; ++r) covariance_column(j, c)[r] -= outer(r, c);
+    }
+  }
+  if (gains) change_solver();
+  result.solve.add(solve_means(evidence));
+  return result;
+}
+
+Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
+  const double k = prior_.coupling() * (weight - graph().weight(a, b));
+  const bool gains = k > 0.0;
+  PriorMatrix changed = prior_;
+  changed.set_edge(a, b, weight);
+  // In the graph with less weight nothing cancels.
+  const double resistance = prior_resistance(gains ? prior_ : changed, a, b);
+  prior_ = std::move(changed);
+  Changed result = change(
+      ChangeColumns::of_edge(a, b, std::abs(k), dimension_), gains, [this] { solver_.set_prior(prior_); }, evidence);
+  const double prior_change = std::log1p(std::abs(k) * resistance);
+  result.log_determinant -= static_cast<double>(dimension_) * (gains ? prior_change : -prior_change);
+  return result;
+}
+
+Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
+                                              const ComponentEvidence& evidence) {
+  return change(
+      ChangeColumns::of_contexts(node, sums.contexts, dimension_), sign > 0,
+      [&] { solver_.set_sum(node, evidence.at(node).contexts); }, evidence);
+}
+
+/// n d solves, a column of N^{-1} each.
+SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence) {
+  for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
+  waiting_count_ = 0;
+  SolveSummary summary;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      solver_.clear();
+      solver_.right_hand_side(j)[c] = 1.0;
+      summary.add(solve(std::min(options_.tolerance, tight)));
+      for (std::size_t r = c; r < dimension_; ++r) covariance_column(j, c)[r] = solver_.solution()[j * stride() + r];
+    }
+  }
+  summary.add(solve_means(evidence));
+  return summary;
+}
+
+void SparseEngine::save(BinaryWriter& out) const {
+  out.array(means_);
+  out.array(covariances_);
+  out.size(waiting_count_);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));
+  }
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    out.number(static_cast<std::uint8_t>(solver_.observed(j).whole ? 1 : 0));
+    out.array(solver_.observed(j).rows);
+  }
+}
+
+SparseEngine::SparseEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t dimension,
+                           const EngineOptions& options)
+    : SparseEngine(Empty{}, checked(in, prior, dimension), dimension, options) {
+  means_ = in.array<double>(means_.size(), "the means");
+  covariances_ = in.array<double>(covariances_.size(), "the covariances");
+  waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");
+    std::copy(terms.begin(), terms.end(), waiting(j));
+  }
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    NodeSum sum;
+    sum.whole = in.number<std::uint8_t>() != 0;
+    sum.rows = in.array<double>();
+    const std::size_t size = sum.rows.size();
+    in.expect(sum.whole ? size == dimension_ * stride() : size % stride() == 0 && size <= dimension_ * stride(),
+              "the observations of a node");
+    solver_.set_sum(j, std::move(sum));
+  }
+}
+
+}  // namespace goblin

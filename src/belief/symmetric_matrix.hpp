@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+
+namespace goblin {
+
+/// The symmetric matrix S whose packed lower triangle UserEvidence::contexts gives; zero if that is empty.
+inline Eigen::MatrixXd unpacked(std::span<const double> packed, std::size_t dimension) {
+  const auto d = static_cast<Eigen::Index>(dimension);
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(d, d);
+  if (packed.empty()) return matrix;
+  const double* from = packed.data();
+  for (Eigen::Index c = 0; c < d; ++c) {
+    for (Eigen::Index r = c; r < d; ++r) matrix(r, c) = matrix(c, r) = *from++;
+  }
+  return matrix;
+}
+
+/// X with X X^T = S, a column for each eigenvalue of S that is not zero, the largest first. O(d^3).
+inline Eigen::MatrixXd root_of(std::span<const double> packed, std::size_t dimension) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(unpacked(packed, dimension));
+  const double smallest = 1e-15 * eigen.eigenvalues().cwiseAbs().maxCoeff();
+  const Eigen::Index rank = (eigen.eigenvalues().array() > smallest).count();
+  Eigen::MatrixXd root(eigen.eigenvectors().rows(), rank);
+  for (Eigen::Index k = 0; k < rank; ++k) {
+    const Eigen::Index column = eigen.eigenvalues().size() - 1 - k;  // they ascend
+    root.col(k) = std::sqrt(eigen.eigenvalues()[column]) * eigen.eigenvectors().col(column);
+  }
+  return root;
+}
+
+}  // namespace goblin
