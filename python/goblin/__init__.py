@@ -23,7 +23,7 @@ from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUc
 from ._core import DataError
 from ._experiment import Sweep, Trace, simulate, sweep
 from ._graph import Clustering, Graph, cluster
-from ._types import Round, Scores, UnknownUser
+from ._types import Evidence, Round, Scores, UnknownUser
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ __all__ = [
     "Clustering",
     "DataError",
     "Dataset",
+    "Evidence",
     "GobLin",
     "GobLinBlock",
     "GobLinMacro",

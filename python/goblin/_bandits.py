@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
+from numpy.typing import ArrayLike
+
 from . import _core
-from ._graph import Users, graph_of, labels_of
+from ._graph import Users, graph_of, in_order, labels_of
 
 
 class Options(TypedDict, total=False):
     """What every policy takes beside its graph, its dimension and its alpha; ``Bandit`` says what each means."""
 
     users: Users
-    ridge: float
+    ridge: ArrayLike | Mapping[Any, float]
     coupling: float
+    evidence_per_node: bool
     printed_bound: tuple[float, float, float] | None
     engine: str
     tolerance: float
@@ -41,7 +45,10 @@ class Bandit(_core.Bandit):
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
     users : all users, where some have no edge; see ``Graph``, which also says what a user is
-    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other
+    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. ``ridge`` may also be
+        an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
+    evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
+        ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
     engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for more than
         20,000 users, and says in ``bounds`` how far its scores can be off; the others are exact
@@ -67,6 +74,8 @@ class Bandit(_core.Bandit):
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
+        if isinstance(ridge := options.get("ridge"), Mapping):
+            options["ridge"] = in_order(graph.users, ridge, "ridge")
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
         super().__init__(self._policy, graph, labels, {**options, "dimension": dimension, "alpha": alpha})
 
@@ -177,8 +186,8 @@ class GobLin(Bandit):
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
-    **options : ``users``, ``ridge``, ``coupling``, ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``,
-        ``memory_limit``; see ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``printed_bound``, ``engine``, ``tolerance``,
+        ``local_tolerance``, ``memory_limit``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.

@@ -338,7 +338,7 @@ def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.in
     if isinstance(clusters, Clustering):
         clusters = clusters.as_dict()
     if isinstance(clusters, Mapping):
-        clusters = _in_order(users, clusters)
+        clusters = in_order(users, clusters, "cluster")
     if isinstance(clusters, str | bytes) or not hasattr(clusters, "__len__"):
         wanted = "a number of clusters, a Clustering, or a label for each user"
         raise TypeError(f"clusters: {clusters!r} (must be {wanted})")
@@ -351,11 +351,11 @@ def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.in
     return np.array([index.setdefault(label, len(index)) for label in given], dtype=np.int64)
 
 
-def _in_order(users: list[Any], by_user: Mapping[Any, Any]) -> list[Any]:
+def in_order(users: list[Any], by_user: Mapping[Any, Any], what: str) -> list[Any]:
     """What a mapping has for each of the users, who may be spelled 10 here and "10" there."""
-    _, index = _core.numbered_names(by_user, 1, "clusters", known=users)
+    _, index = _core.numbered_names(by_user, 1, what, known=users)
     found = dict(zip(index.tolist(), by_user.values(), strict=True))
     missing = next((k for k in range(len(users)) if k not in found), None)
     if missing is not None:
-        raise KeyError(f"user {users[missing]!r} has no cluster")
+        raise KeyError(f"user {users[missing]!r} has no {what}")
     return [found[k] for k in range(len(users))]

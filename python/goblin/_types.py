@@ -15,6 +15,19 @@ class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
         return str(self.args[0]) if self.args else ""  # KeyError would put it into quotes
 
 
+class Evidence(NamedTuple):
+    """What was learned from a user's own rewards ``a`` for contexts ``x``.
+
+    ``S`` is the sum of ``x x'``, shape (dimension, dimension); ``c`` the sum of ``a x``, shape (dimension,); ``count``
+    the number of rewards and ``squared_rewards`` the sum of ``a^2``.
+    """
+
+    S: NDArray[np.float64]
+    c: NDArray[np.float64]
+    count: int
+    squared_rewards: float
+
+
 class Scores(NamedTuple):
     """How the candidates of a round are judged: ``score = mean + width``, arrays of shape (arms,)."""
 

@@ -326,6 +326,82 @@ def test_options_matter() -> None:
     np.testing.assert_allclose(sparse.scores("bob", X).score, plain.score, atol=1e-7)
 
 
+def test_evidence_is_what_was_learned(random: np.random.Generator) -> None:
+    for kind in KINDS:
+        bandit = kind(PATH, dimension=3)
+        X, rewards = random.normal(size=(20, 3)), random.normal(size=20)
+        bandit.partial_fit(["ann"] * 15 + ["bob"] * 5, X, rewards)
+        seen = bandit.evidence("ann")
+        np.testing.assert_allclose(seen.S, X[:15].T @ X[:15], atol=1e-12)
+        np.testing.assert_allclose(seen.c, X[:15].T @ rewards[:15], atol=1e-12)
+        assert seen.count == 15 and seen.squared_rewards == pytest.approx(np.sum(rewards[:15] ** 2))
+        nothing = bandit.evidence("cat")
+        assert nothing.count == 0 and not nothing.S.any() and nothing.c.shape == (3,)
+    bare = goblin.LinUcbSin(PATH, dimension=3, evidence_per_node=True)
+    with pytest.raises(ValueError, match="evidence_per_node"):
+        bare.evidence("ann")
+    with pytest.raises(goblin.UnknownUser):
+        bandit.evidence("nobody")
+
+
+@pytest.mark.parametrize("kind", [goblin.GobLinMacro, goblin.GobLinBlock])
+def test_a_user_who_moved_has_always_been_there(kind: Any) -> None:
+    def learn(clusters: list[int]) -> goblin.Bandit:
+        return trained(lambda *args, **kwargs: kind(*args, clusters=clusters, **kwargs))
+
+    moved, always = learn([0, 0, 1]), learn([0, 1, 1])
+    moved.move_user("bob", 1)
+    assert moved.cluster("bob") == 1
+    for user in moved.users:
+        np.testing.assert_allclose(moved.mean(user), always.mean(user), atol=1e-10)
+        np.testing.assert_allclose(moved.covariance(user), always.covariance(user), atol=1e-10)
+    wrong: list[tuple[Any, Any, type[Exception]]] = [
+        ("bob", 7, ValueError),
+        ("bob", -1, ValueError),
+        ("bob", [1], TypeError),
+        ("bob", 2**40, ValueError),
+        ("dan", 1, goblin.UnknownUser),
+    ]
+    for user, cluster, error in wrong:
+        with pytest.raises(error):
+            moved.move_user(user, cluster)
+    assert moved.cluster("bob") == 1
+    with pytest.raises(ValueError, match="must be one with clusters"):
+        trained().move_user("ann", 0)
+
+
+def test_a_ridge_for_each_user(tmp_path: Path) -> None:
+    def learn(ridge: Any) -> goblin.Bandit:
+        return trained(lambda *args, **kwargs: goblin.GobLin(*args, ridge=ridge, **kwargs))
+
+    assert same_belief(learn([2.0, 2.0, 2.0]), learn(2.0))
+    ridges = np.array([0.5, 1.0, 4.0])
+    bandit = learn(ridges)
+    assert same_belief(bandit, learn({"cat": 4.0, "ann": 0.5, "bob": 1.0}))
+    assert not same_belief(bandit, learn(1.0))
+    prior = goblin.LinUcbInd(PATH, dimension=1, ridge=ridges)
+    assert [float(prior.covariance(user)[0, 0]) for user in prior.users] == [2.0, 1.0, 0.25]
+    bandit.save(tmp_path / "model")
+    for kept in (bandit, goblin.load(tmp_path / "model"), pickle.loads(pickle.dumps(bandit))):
+        assert np.array_equal(kept.ridge, ridges)
+        kept.add_user("dan")
+        assert np.array_equal(kept.ridge, [*ridges, 1.0])
+    macro = goblin.GobLinMacro(PATH, dimension=1, clusters=[0, 0, 1], ridge=[1.0, 2.0])
+    assert macro.covariance("ann") > macro.covariance("cat")
+    wrong: list[tuple[Any, type[Exception]]] = [
+        ([1.0, 2.0], ValueError),
+        ([1.0, -2.0, 1.0], ValueError),
+        ([[1.0], [2.0], [3.0]], ValueError),
+        ([], ValueError),
+        ("x", TypeError),
+        (None, TypeError),
+        ({"ann": 1.0}, KeyError),
+    ]
+    for ridge, error in wrong:
+        with pytest.raises(error, match="ridge"):
+            learn(ridge)
+
+
 def test_alpha_may_change() -> None:
     """It only scores: the same belief with another alpha."""
     bandit, X = trained(), np.eye(3)

@@ -1,5 +1,6 @@
 #include "bandit/calls.hpp"
 
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -39,6 +40,15 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   }
 }
 
+void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+  const std::size_t number = whole_argument(cluster, "cluster");
+  const NodeId index = self.users.find(user);
+  if (number > std::numeric_limits<NodeId>::max()) {
+    throw std::invalid_argument("cluster: " + shown(cluster) + " (must be at most the number of clusters)");
+  }
+  change(self, [&] { self.bandit.move_user(index, static_cast<NodeId>(number)); });
+}
+
 void set_alpha(PythonBandit& self, nb::handle alpha) {
   const double number = number_argument(alpha, "alpha");
   change(self, [&] { self.bandit.set_alpha(number); });
@@ -67,6 +77,20 @@ Policies with clusters put the user into the given cluster, a number, or into a 
 >>> bandit.add_edge("cat", "ann")
 >>> bandit.users
 ['ann', 'bob', 'cat']
+)";
+
+constexpr const char* move_user_doc = R"(Puts a user into another cluster, for the policies with clusters.
+
+The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
+new cluster.
+
+>>> import goblin
+>>> friends = [("ann", "bob"), ("bob", "cat")]
+>>> bandit = goblin.GobLinMacro(friends, dimension=1, clusters=[0, 0, 1])
+>>> bandit.update("bob", [1.0], 1.0)
+>>> bandit.move_user("bob", 1)
+>>> bandit.cluster("bob")
+1
 )";
 
 constexpr const char* add_edge_doc =
@@ -110,6 +134,8 @@ void bind_editing(BanditClass& bandit) {
   bandit.def("remove_edge", &remove_edge, nb::arg("user").none(), nb::arg("friend").none(),
              nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
              remove_edge_doc);
+  bandit.def("move_user", &move_user, nb::arg("user").none(), nb::arg("cluster").none(),
+             nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
   bandit.def_prop_rw(
       "alpha",
       [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.options().alpha; }); },

@@ -1,5 +1,6 @@
 #include "bandit/calls.hpp"
 
+#include <algorithm>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <optional>
@@ -19,6 +20,40 @@ nb::object covariance(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
   const std::size_t dimension = dimension_of(self);
   return array_of(asked(self, [&](const Bandit& it) { return it.covariance(index); }), {dimension, dimension});
+}
+
+nb::object evidence(const PythonBandit& self, nb::handle user) {
+  const NodeId index = self.users.find(user);
+  const std::size_t dimension = dimension_of(self);
+  std::vector<double> contexts(dimension * dimension, 0.0);
+  std::vector<double> rewards(dimension, 0.0);
+  std::size_t count = 0;
+  double squared_rewards = 0.0;
+  read(self, [&] {
+    const UserEvidence seen = self.bandit.evidence(index);
+    count = seen.count;
+    squared_rewards = seen.squared_rewards;
+    std::copy(seen.rewards.begin(), seen.rewards.end(), rewards.begin());
+    auto packed = seen.contexts.begin();  // the lower triangle, column by column
+    for (std::size_t column = 0; column < dimension && packed != seen.contexts.end(); ++column) {
+      for (std::size_t row = column; row < dimension; ++row, ++packed) {
+        contexts[row * dimension + column] = contexts[column * dimension + row] = *packed;
+      }
+    }
+  });
+  return nb::module_::import_("goblin._types")
+      .attr("Evidence")(array_of(std::move(contexts), {dimension, dimension}), array_of(std::move(rewards)), count,
+                        squared_rewards);
+}
+
+/// A number, or an array where the nodes have ridges of their own.
+nb::object ridge(const PythonBandit& self) {
+  const auto [one, of_nodes] = asked(self, [](const Bandit& it) {
+    std::vector<double> ridges = it.options().node_ridges;
+    if (!ridges.empty()) ridges.resize(it.node_count(), it.options().ridge);  // nodes that came later
+    return std::pair(it.options().ridge, std::move(ridges));
+  });
+  return of_nodes.empty() ? nb::cast(one) : array_of(of_nodes);
 }
 
 std::optional<NodeId> cluster(const PythonBandit& self, nb::handle user) {
@@ -44,6 +79,22 @@ constexpr const char* mean_doc = R"(``w_i``, what is believed of the user's vect
 >>> bandit.update("ann", [1.0, 0.0], 1.0)
 >>> bandit.mean("ann")
 array([0.5, 0. ])
+)";
+
+constexpr const char* evidence_doc =
+    R"(All that was learned from the user's own rewards: a named tuple ``(S, c, count, squared_rewards)``.
+
+``S`` is the sum of ``x x'``, ``c`` that of ``reward x``, ``count`` the number of rewards, ``squared_rewards`` the sum of
+their squares. Everything that the bandit believes follows from these sums and the graph.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 2.0], 3.0)
+>>> bandit.evidence("ann").S
+array([[1., 2.],
+       [2., 4.]])
+>>> bandit.evidence("ann").c, bandit.evidence("ann").count, bandit.evidence("bob").count
+(array([3., 6.]), 1, 0)
 )";
 
 constexpr const char* covariance_doc =
@@ -92,6 +143,8 @@ void bind_inspecting(BanditClass& bandit) {
   bandit.def("covariance", &covariance, nb::arg("user").none(),
              nb::sig("def covariance(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
              covariance_doc);
+  bandit.def("evidence", &evidence, nb::arg("user").none(),
+             nb::sig("def evidence(self, user: collections.abc.Hashable) -> goblin._types.Evidence"), evidence_doc);
   bandit.def("cluster", &cluster, nb::arg("user").none(),
              nb::sig("def cluster(self, user: collections.abc.Hashable) -> int | None"),
              "The user's cluster, where the policy has clusters.");
@@ -114,8 +167,9 @@ void bind_inspecting(BanditClass& bandit) {
       "The policy's name, as everywhere in goblin.");
   bandit.def_prop_ro("dimension", &dimension_of, "How many numbers a context has.");
   bandit.def_prop_ro(
-      "ridge", [](const PythonBandit& self) { return self.bandit.options().ridge; },
-      "How strongly vectors are drawn to zero; fixed when the bandit is made.");
+      "ridge", &ridge, nb::sig("def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]"),
+      "How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit\n"
+      "was made so. Fixed when the bandit is made; a node that comes later has 1.");
   bandit.def_prop_ro(
       "coupling", [](const PythonBandit& self) { return self.bandit.options().coupling; },
       "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");

@@ -28,6 +28,18 @@ PrintedBound printed_bound_of(nb::handle given) {
           .norm = number_argument(nb::object(given[2]), "printed_bound[2]")};
 }
 
+/// One number for all nodes, or one for each.
+void set_ridge(BanditOptions& options, nb::handle given) {
+  const bool one = PyFloat_Check(given.ptr()) != 0 || PyIndex_Check(given.ptr()) != 0 || !nb::hasattr(given, "__len__");
+  if (one || PyUnicode_Check(given.ptr()) != 0) {
+    options.ridge = number_argument(given, "ridge");
+    return;
+  }
+  const Array<double> ridges(given, "ridge");
+  ridges.expect(ridges.dimensions() == 1 && ridges.size(0) > 0, "one number, or one for each node");
+  options.node_ridges.assign(ridges.all().begin(), ridges.all().end());
+}
+
 /// The options that are given by name; the others keep the library's defaults.
 BanditOptions options_of(const nb::dict& given) {
   BanditOptions options;
@@ -35,7 +47,8 @@ BanditOptions options_of(const nb::dict& given) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
     if (name == "alpha") options.alpha = number_argument(value, "alpha");
-    if (name == "ridge") options.ridge = number_argument(value, "ridge");
+    if (name == "ridge") set_ridge(options, value);
+    if (name == "evidence_per_node") options.evidence_per_node = nb::cast<bool>(nb::bool_(value));
     if (name == "coupling") options.coupling = number_argument(value, "coupling");
     if (name == "engine") options.engine.kind = engine_kind(text_argument(value, "engine"));
     if (name == "tolerance") options.engine.tolerance = number_argument(value, "tolerance");
