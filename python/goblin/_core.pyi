@@ -244,6 +244,22 @@ class Bandit:
         array([0.5])
         """
 
+    def move_user(self, user: Hashable, cluster: int) -> None:
+        """
+        Puts a user into another cluster, for the policies with clusters.
+
+        The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
+        new cluster.
+
+        >>> import goblin
+        >>> friends = [("ann", "bob"), ("bob", "cat")]
+        >>> bandit = goblin.GobLinMacro(friends, dimension=1, clusters=[0, 0, 1])
+        >>> bandit.update("bob", [1.0], 1.0)
+        >>> bandit.move_user("bob", 1)
+        >>> bandit.cluster("bob")
+        1
+        """
+
     @property
     def alpha(self) -> float:
         """
@@ -288,6 +304,23 @@ class Bandit:
                [0. , 1. ]])
         """
 
+    def evidence(self, user: Hashable) -> goblin._types.Evidence:
+        """
+        All that was learned from the user's own rewards: ``S``, ``c``, ``count`` and ``squared_rewards``.
+
+        ``S`` is the sum of ``x x'``, ``c`` that of ``reward x``, ``count`` the number of rewards, ``squared_rewards`` the sum of
+        their squares. Everything that the bandit believes follows from these sums and the graph.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 2.0], 3.0)
+        >>> bandit.evidence("ann").S
+        array([[1., 2.],
+               [2., 4.]])
+        >>> bandit.evidence("ann").c, bandit.evidence("ann").count, bandit.evidence("bob").count
+        (array([3., 6.]), 1, 0)
+        """
+
     def cluster(self, user: Hashable) -> int | None:
         """The user's cluster, where the policy has clusters."""
 
@@ -319,8 +352,11 @@ class Bandit:
         """How many numbers a context has."""
 
     @property
-    def ridge(self) -> float:
-        """How strongly vectors are drawn to zero; fixed when the bandit is made."""
+    def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]:
+        """
+        How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit
+        was made so. Fixed when the bandit is made; a node that comes later has 1.
+        """
 
     @property
     def coupling(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
         return str(self.args[0]) if self.args else ""  # KeyError would put it into quotes
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True)
+class Evidence:
     """What was learned from a user's own rewards ``a`` for contexts ``x``.
 
     ``S`` is the sum of ``x x'``, shape (dimension, dimension); ``c`` the sum of ``a x``, shape (dimension,); ``count``

@@ -279,15 +279,17 @@ def test_names_that_python_used_to_write(command: Path, tmp_path: Path) -> None:
     assert goblin.load(tmp_path / "model").users == loaded.users
 
 
-def test_the_command_line_knows_the_users_of_python(command: Path, tmp_path: Path) -> None:
-    bandit = goblin.GobLin([(10, 20), (20, 30)], dimension=1)
+@pytest.mark.parametrize("users", [[10, 20, 30], [0, 1, 2], ["ann", "7", "bob"]])
+def test_the_command_line_knows_the_users_of_python(users: list[Any], command: Path, tmp_path: Path) -> None:
+    bandit = goblin.GobLin([(users[0], users[1]), (users[1], users[2])], dimension=1)
     bandit.save(tmp_path / "model")
-    events = [{"user": user, "context": [1.0], "reward": 1.0} for user in (10, "20", 30)]
+    spelled = [users[0], str(users[1]), users[2]]
+    events = [{"user": user, "context": [1.0], "reward": 1.0} for user in spelled]
     replay(command, tmp_path / "model", tmp_path / "after", events)
-    bandit.partial_fit([10, 20, 30], np.ones((3, 1)), np.ones(3))
+    bandit.partial_fit(users, np.ones((3, 1)), np.ones(3))
     after = goblin.load(tmp_path / "after")
-    assert after.users == [10, 20, 30] and after.rewards == 3
-    assert [after.mean(user) for user in after.users] == [bandit.mean(user) for user in bandit.users]
+    assert len(after) == 3 and after.rewards == 3
+    assert [after.mean(user) for user in users] == [bandit.mean(user) for user in users]
 
 
 def test_a_loaded_bandit_plays_its_world(tmp_path: Path) -> None:

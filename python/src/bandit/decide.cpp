@@ -62,13 +62,12 @@ nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidat
 
 nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle k, nb::handle allowed) {
   const std::size_t count = whole_argument(k, "k", 1);
-  std::vector<std::int64_t> arms;
+  thread_local Decision decision;  // their memory is used again
+  thread_local std::vector<Ranked> ranked;
   ask_about(self, user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
-    for (const Ranked& ranked : self.bandit.rank(index, contexts, count, mask)) {
-      arms.push_back(static_cast<std::int64_t>(ranked.arm));
-    }
+    self.bandit.rank(index, contexts, count, mask, decision, ranked);
   });
-  return array_of(std::move(arms));
+  return column_of<std::int64_t>(ranked, [](const Ranked& one) { return one.arm; });
 }
 
 /// Means for (rows, dimension), one a row, or for (rows, arms, dimension).

@@ -82,7 +82,7 @@ array([0.5, 0. ])
 )";
 
 constexpr const char* evidence_doc =
-    R"(All that was learned from the user's own rewards: a named tuple ``(S, c, count, squared_rewards)``.
+    R"(All that was learned from the user's own rewards: ``S``, ``c``, ``count`` and ``squared_rewards``.
 
 ``S`` is the sum of ``x x'``, ``c`` that of ``reward x``, ``count`` the number of rewards, ``squared_rewards`` the sum of
 their squares. Everything that the bandit believes follows from these sums and the graph.

@@ -30,8 +30,9 @@ PrintedBound printed_bound_of(nb::handle given) {
 
 /// One number for all nodes, or one for each.
 void set_ridge(BanditOptions& options, nb::handle given) {
-  const bool one = PyFloat_Check(given.ptr()) != 0 || PyIndex_Check(given.ptr()) != 0 || !nb::hasattr(given, "__len__");
-  if (one || PyUnicode_Check(given.ptr()) != 0) {
+  const bool is_list = PyUnicode_Check(given.ptr()) == 0 && PyObject_Size(given.ptr()) >= 0;
+  PyErr_Clear();  // of what has no size
+  if (!is_list) {
     options.ridge = number_argument(given, "ridge");
     return;
   }
