@@ -9,7 +9,8 @@ What one user's click teaches, the user's friends get to know too:
 >>> bandit.select("bob", items)
 1
 
-- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``load``
+- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``policies`` has
+  their names, ``load`` reads a model file
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
 - experiments: ``simulate``, ``sweep``
@@ -18,11 +19,11 @@ What one user's click teaches, the user's friends get to know too:
 """
 
 from . import datasets, networks
-from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUcbSin, load
+from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUcbSin, load, policies
 from ._core import DataError
 from ._experiment import Sweep, Trace, simulate, sweep
 from ._graph import Clustering, Graph, cluster
-from ._types import Round, Scores
+from ._types import Evidence, Round, Scores, UnknownUser
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "Clustering",
     "DataError",
     "Dataset",
+    "Evidence",
     "GobLin",
     "GobLinBlock",
     "GobLinMacro",
@@ -45,11 +47,13 @@ __all__ = [
     "Scores",
     "Sweep",
     "Trace",
+    "UnknownUser",
     "World",
     "cluster",
     "datasets",
     "load",
     "networks",
+    "policies",
     "simulate",
     "sweep",
 ]

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
+from numpy.typing import ArrayLike
+
 from . import _core
-from ._graph import Users, graph_of, labels_of
+from ._graph import Users, graph_of, in_order, labels_of
 
 
 class Options(TypedDict, total=False):
     """What every policy takes beside its graph, its dimension and its alpha; ``Bandit`` says what each means."""
 
     users: Users
-    ridge: float
+    ridge: ArrayLike | Mapping[Any, float]
     coupling: float
+    evidence_per_node: bool
     printed_bound: tuple[float, float, float] | None
     engine: str
     tolerance: float
     local_tolerance: float
     memory_limit: int
-
-
-_defaults: dict[str, Any] = {
-    "ridge": 1.0,
-    "coupling": 1.0,
-    "printed_bound": None,
-    "engine": "automatic",
-    "tolerance": 1e-8,
-    "local_tolerance": 1e-3,
-    "memory_limit": 0,
-}
 
 
 class Bandit(_core.Bandit):
@@ -52,13 +44,16 @@ class Bandit(_core.Bandit):
 
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
-    users : all users, where some have no edge; see ``Graph``
-    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other
+    users : all users, where some have no edge; see ``Graph``, which also says what a user is
+    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. ``ridge`` may also be
+        an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
+    evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
+        ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
     engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for more than
         20,000 users, and says in ``bounds`` how far its scores can be off; the others are exact
     tolerance : how exactly the sparse engine solves
-    local_tolerance : how far scores of the local engine may be off, for contexts of the usual length
+    local_tolerance : how far the local engine's scores aim to be off at most; ``bounds`` says what it kept
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
 
     Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``bounds``,
@@ -71,15 +66,18 @@ class Bandit(_core.Bandit):
         self, edges: Any, dimension: int, alpha: float, clusters: Any = None, **options: Unpack[Options]
     ) -> None:
         if not self._policy:
-            raise TypeError("Bandit has no policy: use GobLin, LinUcbSin, LinUcbInd, GobLinMacro or GobLinBlock")
+            names = ", ".join(kind.__name__ for kind in _policies.values())
+            raise TypeError(f"{type(self).__name__} has no policy: use one of {names}")
         unknown = options.keys() - Options.__annotations__.keys()
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
-        labels = None if clusters is None else labels_of(graph, clusters)
-        super().__init__(self._policy, graph, labels, {**_defaults, **options, "dimension": dimension, "alpha": alpha})
+        if isinstance(ridge := options.get("ridge"), Mapping):
+            options["ridge"] = in_order(graph.users, ridge, "ridge")
+        labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
+        super().__init__(self._policy, graph, labels, {**options, "dimension": dimension, "alpha": alpha})
 
     def __repr__(self) -> str:
         return (
@@ -90,8 +88,9 @@ class Bandit(_core.Bandit):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bandit to a file, all of it or nothing; the command line and C++ read it too.
 
-        Users who are no texts but numbers, tuples and the like are written as Python writes them, after an equals sign.
-        Users of your own types cannot be read back, and are a ``ValueError``; pickle keeps them.
+        Users are texts in the file: a whole number is written as its digits, so the user ``10`` here is the user ``10``
+        there. Decimal numbers, bytes and tuples are written as Python writes them, after an equals sign. Where the
+        users are 0, 1, 2, ... the file has no names.
 
         >>> import goblin, tempfile, os
         >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
@@ -101,24 +100,22 @@ class Bandit(_core.Bandit):
         >>> goblin.load(path).rewards
         1
         """
-        users = self.users
-        numbered = all(type(user) is int and user == k for k, user in enumerate(users))
-        self._save(os.fspath(path), None if numbered else [_text_of(user) for user in users])
+        self._save(os.fsdecode(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The bandit of a file that ``save``, the command line or C++ wrote; it goes on as if nothing had happened.
 
         ``goblin.load`` does the same for whatever policy the file has; of a policy's own ``load`` another one is a
-        ``ValueError``.
+        ``ValueError``. Users whose names are digits come back as whole numbers, and are found by both.
         """
         os.stat(path)  # a missing file is the OSError that everybody knows
         loaded = _Loaded.__new__(_Loaded)
-        _core.Bandit.__init__(loaded, os.fspath(path), _names_of)
+        _core.Bandit.__init__(loaded, os.fsdecode(path))
         kind = _policies[loaded.policy]
         if not issubclass(kind, cls) and not issubclass(cls, kind):
             wanted = f"must be {cls._policy}; goblin.load reads any"
-            raise ValueError(f"{os.fspath(path)}: the policy is {loaded.policy} ({wanted})")
+            raise ValueError(f"{os.fsdecode(path)}: the policy is {loaded.policy} ({wanted})")
         made: Any = cls if issubclass(cls, kind) else kind
         made = made.__new__(made)
         _core.Bandit.__init__(made, loaded)
@@ -185,12 +182,12 @@ class GobLin(Bandit):
 
     Parameters
     ----------
-    edges : who is a friend of whom: an array, pairs or triples with any hashable users, a frame, a SciPy sparse
+    edges : who is a friend of whom: an array, pairs or triples, a frame, a SciPy sparse
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
-    **options : ``users``, ``ridge``, ``coupling``, ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``,
-        ``memory_limit``; see ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``printed_bound``, ``engine``, ``tolerance``,
+        ``local_tolerance``, ``memory_limit``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.
@@ -216,7 +213,9 @@ class GobLin(Bandit):
 
     _policy = "gob.lin"
 
-    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+    def __init__(
+        self, edges: Any, dimension: int = 25, alpha: float = _core.default_alpha, **options: Unpack[Options]
+    ) -> None:
         super().__init__(edges, dimension, alpha, **options)
 
 
@@ -235,7 +234,9 @@ class LinUcbSin(Bandit):
 
     _policy = "linucb-sin"
 
-    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+    def __init__(
+        self, edges: Any, dimension: int = 25, alpha: float = _core.default_alpha, **options: Unpack[Options]
+    ) -> None:
         super().__init__(edges, dimension, alpha, **options)
 
 
@@ -254,7 +255,9 @@ class LinUcbInd(Bandit):
 
     _policy = "linucb-ind"
 
-    def __init__(self, edges: Any, dimension: int = 25, alpha: float = 0.05, **options: Unpack[Options]) -> None:
+    def __init__(
+        self, edges: Any, dimension: int = 25, alpha: float = _core.default_alpha, **options: Unpack[Options]
+    ) -> None:
         super().__init__(edges, dimension, alpha, **options)
 
 
@@ -281,7 +284,12 @@ class GobLinMacro(Bandit):
     _policy = "gob.lin.macro"
 
     def __init__(
-        self, edges: Any, dimension: int = 25, alpha: float = 0.05, clusters: Any = 50, **options: Unpack[Options]
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        clusters: Any = 50,
+        **options: Unpack[Options],
     ) -> None:
         super().__init__(edges, dimension, alpha, clusters, **options)
 
@@ -307,10 +315,18 @@ class GobLinBlock(Bandit):
     _policy = "gob.lin.block"
 
     def __init__(
-        self, edges: Any, dimension: int = 25, alpha: float = 0.05, clusters: Any = 20, **options: Unpack[Options]
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        clusters: Any = 20,
+        **options: Unpack[Options],
     ) -> None:
         super().__init__(edges, dimension, alpha, clusters, **options)
 
+
+#: The names of all policies, as the command line and ``sweep`` take them.
+policies: tuple[str, ...] = _core.policy_names()
 
 _policies: dict[str, type[Bandit]] = {
     kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock)
@@ -327,30 +343,3 @@ def _restored(kind: type[Bandit], content: bytes, users: list[Any]) -> Bandit:
     made = kind.__new__(kind)
     _core.Bandit.__init__(made, content, users)
     return made
-
-
-def _text_of(user: Any) -> str:
-    """A user in a model file: a text as it is, anything else as Python writes it, after an equals sign."""
-    if type(user) is str and user and not user.startswith("="):
-        return user
-    literal = repr(user)
-    try:
-        same = ast.literal_eval(literal) == user
-    except (ValueError, SyntaxError):
-        same = False
-    if not same:
-        raise ValueError(f"users: {literal} (a file keeps texts, numbers and tuples of them; pickle keeps any)")
-    return "=" + literal
-
-
-def _names_of(texts: list[str]) -> list[Any]:
-    return [_name_of(text) for text in texts]
-
-
-def _name_of(text: str) -> Any:
-    if not text.startswith("="):
-        return text
-    try:
-        return ast.literal_eval(text[1:])
-    except (ValueError, SyntaxError):
-        return text  # written by the command line, where an equals sign means nothing

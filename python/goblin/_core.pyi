@@ -1,6 +1,6 @@
 """The compiled half of goblin; use the package goblin."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self, overload
 
 import numpy
@@ -39,17 +39,30 @@ def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance
 def communities(users: int, communities: int, average_degree: float, mixing: float, exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]:
     """A social network with communities, and each user's community."""
 
+def numbered_names(names: Iterable[Any], per_row: int, argument: str, known: Iterable[Any] = ()) -> tuple[list[Any], numpy.typing.NDArray[numpy.int64]]:
+    """
+    The distinct names, known ones first, in the order in which they appear, and the index of each.
+    """
+
+def policy_names() -> tuple[str, ...]:
+    """All policies."""
+
+def clustered_policies() -> tuple[str, ...]:
+    """Those that need clusters of the users."""
+
+default_alpha: float = 0.1
+
 class Bandit:
     """What all policies can do; goblin.Bandit is the class to use."""
 
     @overload
-    def __init__(self, policy: str, graph: Graph, clusters: numpy.typing.ArrayLike | None, options: dict[str, Any]) -> None: ...
+    def __init__(self, policy: str, graph: Graph, clusters: numpy.typing.ArrayLike | None, options: Mapping[str, Any]) -> None: ...
 
     @overload
     def __init__(self, other: Bandit) -> None: ...
 
     @overload
-    def __init__(self, path: str, names_of: Callable[[list[str]], list[Any]]) -> None: ...
+    def __init__(self, path: str) -> None: ...
 
     @overload
     def __init__(self, content: bytes, users: Iterable[Any]) -> None: ...
@@ -130,6 +143,23 @@ class Bandit:
         [1, 2]
         """
 
+    def predict_expectations(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Expected rewards ``w_i . x`` for a batch.
+
+        Parameters
+        ----------
+        users : n users, as a list, an array or a column
+        X : array of shape (n, dimension), a context for each; gives shape (n,).
+            Or of shape (n, arms, dimension), candidates for each; gives shape (n, arms)
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([(0, 1)], dimension=1)
+        >>> bandit.update(0, [1.0], 1.0)
+        >>> bandit.predict_expectations([0, 1], [[1.0], [1.0]]).round(3)
+        array([0.4, 0.2])
+        """
+
     def update(self, user: Hashable, x: numpy.typing.ArrayLike, reward: float) -> None:
         """
         Learns that user got ``reward`` for context ``x``, whenever and in whatever order rewards come.
@@ -169,26 +199,9 @@ class Bandit:
         2
         """
 
-    def predict_expectations(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        Expected rewards ``w_i . x`` for a batch.
-
-        Parameters
-        ----------
-        users : n users, as a list, an array or a column
-        X : array of shape (n, dimension), a context for each; gives shape (n,).
-            Or of shape (n, arms, dimension), candidates for each; gives shape (n, arms)
-
-        >>> import goblin
-        >>> bandit = goblin.GobLin([(0, 1)], dimension=1)
-        >>> bandit.update(0, [1.0], 1.0)
-        >>> bandit.predict_expectations([0, 1], [[1.0], [1.0]]).round(3)
-        array([0.4, 0.2])
-        """
-
     def add_user(self, user: Hashable, cluster: int | None = None) -> None:
         """
-        A new user without friends, by any hashable name.
+        A new user without friends: a text, a number, bytes or a tuple of these.
 
         Policies with clusters put the user into the given cluster, a number, or into a new one.
 
@@ -231,6 +244,41 @@ class Bandit:
         array([0.5])
         """
 
+    def move_user(self, user: Hashable, cluster: int) -> None:
+        """
+        Puts a user into another cluster, for the policies with clusters.
+
+        The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
+        new cluster.
+
+        >>> import goblin
+        >>> friends = [("ann", "bob"), ("bob", "cat")]
+        >>> bandit = goblin.GobLinMacro(friends, dimension=1, clusters=[0, 0, 1])
+        >>> bandit.update("bob", [1.0], 1.0)
+        >>> bandit.move_user("bob", 1)
+        >>> bandit.cluster("bob")
+        1
+        """
+
+    @property
+    def alpha(self) -> float:
+        """
+        How much uncertainty attracts; 0 never explores. May be set at any time.
+
+        Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, alpha=1.0)
+        >>> bandit.scores("ann", [[1.0]]).width.round(3)
+        array([0.68])
+        >>> bandit.alpha = 0.5
+        >>> bandit.scores("ann", [[1.0]]).width.round(3)
+        array([0.34])
+        """
+
+    @alpha.setter
+    def alpha(self, value: float, /) -> None: ...
+
     def mean(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
         """
         ``w_i``, what is believed of the user's vector: an array of shape (dimension,).
@@ -254,6 +302,23 @@ class Bandit:
         >>> bandit.covariance("ann")
         array([[0.5, 0. ],
                [0. , 1. ]])
+        """
+
+    def evidence(self, user: Hashable) -> goblin._types.Evidence:
+        """
+        All that was learned from the user's own rewards: ``S``, ``c``, ``count`` and ``squared_rewards``.
+
+        ``S`` is the sum of ``x x'``, ``c`` that of ``reward x``, ``count`` the number of rewards, ``squared_rewards`` the sum of
+        their squares. Everything that the bandit believes follows from these sums and the graph.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2)
+        >>> bandit.update("ann", [1.0, 2.0], 3.0)
+        >>> bandit.evidence("ann").S
+        array([[1., 2.],
+               [2., 4.]])
+        >>> bandit.evidence("ann").c, bandit.evidence("ann").count, bandit.evidence("bob").count
+        (array([3., 6.]), 1, 0)
         """
 
     def cluster(self, user: Hashable) -> int | None:
@@ -287,8 +352,17 @@ class Bandit:
         """How many numbers a context has."""
 
     @property
-    def alpha(self) -> float:
-        """How much uncertainty attracts."""
+    def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]:
+        """
+        How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit
+        was made so. Fixed when the bandit is made; a node that comes later has 1.
+        """
+
+    @property
+    def coupling(self) -> float:
+        """
+        How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.
+        """
 
     @property
     def rewards(self) -> int:
@@ -298,7 +372,7 @@ class Bandit:
     def log_determinant(self) -> float:
         """``ln |M_t|`` of the paper's Theorem 1."""
 
-    def _save(self, path: str, texts: Iterable[str] | None) -> None: ...
+    def _save(self, path: str) -> None: ...
 
     def _content(self) -> tuple[bytes, list[Any]]: ...
 
@@ -308,7 +382,7 @@ class Dataset:
     """
 
     @overload
-    def __init__(self, graph: Graph, items: Iterable[Any], contexts: numpy.typing.ArrayLike, payoff_users: Iterable[Any], payoff_items: Iterable[Any], payoffs: numpy.typing.ArrayLike, name: str) -> None: ...
+    def __init__(self, graph: Graph, items: Iterable[Any], contexts: numpy.typing.ArrayLike, payoff_users: numpy.typing.NDArray[numpy.int64], payoff_items: numpy.typing.NDArray[numpy.int64], payoffs: numpy.typing.ArrayLike, name: str) -> None: ...
 
     @overload
     def __init__(self, other: Dataset) -> None: ...
@@ -387,4 +461,4 @@ def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset
 
 def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
 
-def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, float]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, float]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._graph import labels_of
+from ._graph import labels_of, must_be, numbers_of
 from ._worlds import names_array
 
 Columns = dict[str, NDArray[Any]]
@@ -53,6 +53,7 @@ class Trace:
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
         """Draws a column over the rounds with matplotlib, into the given axes or new ones, which it gives back."""
+        _check_recorded(self.rows)
         axes = _axes(ax)
         axes.plot(self.rows["round"], self.rows[column], **{"label": f"{self.policy}, alpha {self.alpha:g}", **line})
         return _labelled(axes, column)
@@ -82,6 +83,8 @@ class Sweep:
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
         """Draws, for every policy and alpha, the mean of a column over the worlds."""
+        for trace in self.traces:
+            _check_recorded(trace.rows)
         axes = _axes(ax)
         groups: dict[tuple[str, float], list[Trace]] = {}
         for trace in self.traces:
@@ -115,24 +118,22 @@ def simulate(
     >>> sorted(trace.columns())[:5]
     ['alpha', 'arm', 'average_payoff', 'normalized_reward', 'payoff']
     """
-    users = world.users
-    if bandit.users != users:
-        count = f"its {len(bandit)} users are not the {len(users)} of the world"
-        raise ValueError(f"bandit: {count}: make it with world.graph")
-    return _trace(_core.simulate(bandit, world, rounds, record_every, delta), users, world.items)
+    must_be(bandit, _core.Bandit, "bandit")
+    must_be(world, _core.World, "world")
+    return _trace(_core.simulate(bandit, world, rounds, record_every, delta), world.users, world.items)
 
 
 def sweep(
     worlds: _core.World | Sequence[_core.World],
     policies: Iterable[str] = ("linucb-sin", "linucb-ind", "gob.lin"),
-    alphas: Iterable[float] = (0.1,),
+    alphas: float | Iterable[float] = (_core.default_alpha,),
     *,
     rounds: int = 10_000,
     clusters: Any = None,
     ridge: float = 1.0,
     coupling: float = 1.0,
     engine: str = "automatic",
-    record_every: int = 0,
+    record_every: int | None = None,
     threads: int | None = None,
 ) -> Sweep:
     """Plays every policy with every alpha in every world, each from scratch, several at a time.
@@ -140,9 +141,10 @@ def sweep(
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
-    policies : ``linucb-sin``, ``linucb-ind``, ``gob.lin``, ``gob.lin.macro``, ``gob.lin.block``
+    policies : some of ``goblin.policies``
     alphas : each policy is tried with each
-    rounds, record_every : as in ``simulate``
+    rounds : as in ``simulate``
+    record_every : a trace has a row for every so many rounds, and one for the last; a hundred rows without it, 0: none
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
     ridge, coupling, engine : as in ``Bandit``
     threads : simulations at the same time; as many as the machine has. The results do not depend on it
@@ -154,13 +156,18 @@ def sweep(
     (array(['linucb-ind', 'gob.lin'], dtype='<U10'), array([2, 2]))
     """
     played = [worlds] if isinstance(worlds, _core.World) else list(worlds)
-    names = [policies] if isinstance(policies, str) else list(policies)
-    cases = [(policy, float(alpha)) for policy in names for alpha in alphas]
-    clustered = any(policy in ("gob.lin.macro", "gob.lin.block") for policy in names)
+    if not played:
+        raise ValueError("worlds: none (must be at least 1)")
+    for k, world in enumerate(played):
+        must_be(world, _core.World, f"worlds[{k}]")
+    names = [policies] if isinstance(policies, str) else [str(policy) for policy in policies]
+    tried = numbers_of([alphas] if isinstance(alphas, float | int) else list(alphas), "alphas[{row}]").tolist()
+    cases = [(policy, alpha) for policy in names for alpha in tried]
+    clustered = [policy for policy in names if policy in _core.clustered_policies()]
     if clustered and clusters is None:
-        raise ValueError("clusters: None (gob.lin.macro and gob.lin.block need a number of clusters or labels)")
+        raise ValueError(f"clusters: None ({clustered[0]} needs a number of clusters or labels)")
     labels = _labels_for(played, clusters) if clustered else [None] * len(played)
-    threads = threads or os.cpu_count() or 1
+    threads = (os.cpu_count() or 1) if threads is None else threads
     traces, rows = _core.sweep(played, labels, cases, ridge, coupling, engine, rounds, record_every, threads)
     of_worlds = [(world.users, world.items) for world in played]
     return Sweep([_trace(trace, *of_worlds[k % len(played)]) for k, trace in enumerate(traces)], rows)
@@ -184,6 +191,11 @@ def _trace(raw: dict[str, Any], users: list[Any], items: list[Any]) -> Trace:
     if "item" in rows:
         rows["item"] = names_array(items)[rows["item"]]
     return Trace(**raw, rows=rows)
+
+
+def _check_recorded(rows: Columns) -> None:
+    if len(rows["round"]) == 0:
+        raise ValueError("no round was recorded, so there is nothing to draw (record_every must be above 0)")
 
 
 def _axes(ax: Any) -> Any:

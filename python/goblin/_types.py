@@ -1,11 +1,33 @@
-"""Small named tuples that the compiled half gives back."""
+"""Small types that the compiled half gives back or raises."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
+    """A user was asked for whom the bandit does not have; ``add_user`` lets users join."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # KeyError would put it into quotes
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was learned from a user's own rewards ``a`` for contexts ``x``.
+
+    ``S`` is the sum of ``x x'``, shape (dimension, dimension); ``c`` the sum of ``a x``, shape (dimension,); ``count``
+    the number of rewards and ``squared_rewards`` the sum of ``a^2``.
+    """
+
+    S: NDArray[np.float64]
+    c: NDArray[np.float64]
+    count: int
+    squared_rewards: float
 
 
 class Scores(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._graph import Graph, Users, columns_of, graph_of, read_edges, values_of
+from ._graph import Graph, Users, columns_of, distinct_names, graph_of, must_be, numbers_of, read_edges, values_of
 
 
 class World(_core.World):
@@ -118,22 +118,24 @@ class Dataset(_core.Dataset):
         users: Users = None,
         name: str = "own",
     ) -> None:
-        rows = np.asarray(contexts, dtype=np.float64)
+        try:
+            rows = np.asarray(contexts, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"contexts: cannot be read as an array of numbers: {error}") from None
         if rows.ndim != 2:
             raise ValueError(f"contexts: shape {rows.shape} (must be (items, dimension), one row an item)")
-        item_names = list(range(len(rows))) if items is None else [*_listed(values_of(items))]
+        item_names = list(range(len(rows))) if items is None else distinct_names(_listed(values_of(items)), "items")
+        if len(item_names) != len(rows):
+            raise ValueError(f"contexts: shape {rows.shape} (must be ({len(item_names)}, dimension), one row an item)")
         read = read_edges(edges, users)
         payoff_users, payoff_items, values = _payoff_columns(payoffs, read.users, item_names)
-        known = set(read.users)
-        added = dict.fromkeys(user for user in payoff_users if user not in known)
-        if users is not None and added:
-            raise KeyError(f"user {next(iter(added))!r} has a payoff and is not among the users")
-        pairs = set(zip(payoff_users, payoff_items, strict=True))
-        if len(pairs) < len(payoff_users):
-            again = len(payoff_users) - len(pairs)
-            raise ValueError(f"payoffs: {len(payoff_users)} rows, {again} of them for the same user and item again")
-        graph = _core.Graph([*read.users, *added], read.ends, read.weights)
-        super().__init__(graph, item_names, rows, payoff_users, payoff_items, values, name)
+        everybody, user_index = _core.numbered_names(payoff_users, 1, "payoffs", known=read.users)
+        if users is not None and len(everybody) > len(read.users):
+            raise KeyError(f"user {everybody[len(read.users)]!r} has a payoff and is not among the users")
+        item_index = _item_indices(payoff_items, item_names)
+        _check_once(user_index, item_index, payoff_users, payoff_items)
+        graph = _core.Graph(everybody, read.ends, read.weights)
+        super().__init__(graph, item_names, rows, user_index, item_index, values, name)
 
     @property
     def payoffs(self) -> dict[str, NDArray[Any]]:
@@ -158,7 +160,33 @@ def _payoff_columns(payoffs: Any, users: list[Any], items: list[Any]) -> tuple[l
     columns = columns_of(payoffs, "payoffs")
     if len(columns) != 3:
         raise ValueError(f"payoffs: {len(columns)} columns (must be 3: user, item, payoff)")
-    return _listed(columns[0]), _listed(columns[1]), np.asarray(columns[2], dtype=np.float64)
+    return _listed(columns[0]), _listed(columns[1]), numbers_of(columns[2], "payoffs[{row}]: payoff")
+
+
+def _item_indices(payoff_items: list[Any], items: list[Any]) -> NDArray[np.int64]:
+    _, index = _core.numbered_names(payoff_items, 1, "payoffs", known=items)
+    unknown = np.flatnonzero(index >= len(items))
+    if len(unknown):
+        more = f"; nor are the items of {len(unknown) - 1} more rows" if len(unknown) > 1 else ""
+        raise KeyError(f"payoffs[{unknown[0]}]: item {payoff_items[unknown[0]]!r} is not known{more}")
+    return index
+
+
+def _check_once(
+    users: NDArray[np.int64], items: NDArray[np.int64], user_names: list[Any], item_names: list[Any]
+) -> None:
+    """Of two payoffs for the same user and item nobody can say which is meant."""
+    if not len(users):
+        return
+    _, first = np.unique(users * (items.max() + 1) + items, return_index=True)
+    again = np.setdiff1d(np.arange(len(users)), first)
+    if len(again):
+        pair = f"user {user_names[again[0]]!r} and item {item_names[again[0]]!r}"
+        remedy = "add them up or drop some, with frame.groupby([user, item]).sum() say"
+        raise ValueError(
+            f"payoffs[{again[0]}]: {pair} again (must be one row for each pair; {len(again)} of the {len(users)} rows "
+            f"are for a pair that an earlier row has: {remedy})"
+        )
 
 
 def names_array(names: list[Any]) -> NDArray[Any]:
@@ -188,6 +216,7 @@ class Catalogue(World):
     """
 
     def __init__(self, data: _core.Dataset, arms: int = 25, *, seed: int = 0, repetition: int = 0) -> None:
+        must_be(data, _core.Dataset, "data")
         super().__init__(_core.catalogue(data, arms, seed, repetition))
 
 

@@ -121,13 +121,4 @@ nb::object column_of(const Rows& rows, Value value) {
   return array_of(std::move(numbers));
 }
 
-/// A whole number that must be at least `least`; throws ValueError with its name.
-inline std::size_t whole(std::int64_t number, const char* name, std::int64_t least = 0) {
-  if (number < least) {
-    throw std::invalid_argument(std::string(name) + ": " + std::to_string(number) + " (must be at least " +
-                                std::to_string(least) + ")");
-  }
-  return static_cast<std::size_t>(number);
-}
-
 }  // namespace goblin::python

@@ -10,7 +10,7 @@
 #include <nanobind/nanobind.h>
 #include <utility>
 
-/// The classes of goblin._core. Users have no names in the C++ objects, they have them here: any hashable objects.
+/// The classes of goblin._core: C++ objects, whose users are indices, and the users' names in Python.
 namespace goblin::python {
 
 namespace nb = nanobind;
@@ -18,50 +18,31 @@ namespace nb = nanobind;
 struct PythonGraph {
   Graph graph;
   PythonNames users;
-
-  int traverse(visitproc visit, void* argument) const { return users.traverse(visit, argument); }
-  void clear() { users.clear(); }
 };
 
 struct PythonBandit {
-  PythonBandit(Bandit the_bandit, const PythonNames& the_users) : bandit(std::move(the_bandit)), users(the_users) {}
+  PythonBandit(Bandit the_bandit, const PythonNames& the_users, bool the_bandit_has_names = false)
+      : bandit(std::move(the_bandit)), users(the_users), bandit_has_names(the_bandit_has_names) {}
 
   Bandit bandit;
-  PythonNames users;              // guarded by the GIL
-  mutable FairSharedMutex mutex;  // guards the bandit
-
-  int traverse(visitproc visit, void* argument) const { return users.traverse(visit, argument); }
-  void clear() { users.clear(); }
+  PythonNames users;
+  /// The bandit came from a model file with names, and wants one for each new user. Here it is never asked by name.
+  bool bandit_has_names;
+  /// Guards the bandit and the users: both change together, with the GIL held too. So who only looks up a user needs no
+  /// more than the GIL; users are never taken away.
+  mutable FairSharedMutex mutex;
 };
 
 struct PythonDataset {
   std::shared_ptr<const data::Dataset> data;
   PythonNames users;
   PythonNames items;
-
-  int traverse(visitproc visit, void* argument) const {
-    const int stopped = users.traverse(visit, argument);
-    return stopped != 0 ? stopped : items.traverse(visit, argument);
-  }
-  void clear() {
-    users.clear();
-    items.clear();
-  }
 };
 
 struct PythonWorld {
   std::shared_ptr<const world::World> world;
   PythonNames users;
   PythonNames items;  // none where the world has no items
-
-  int traverse(visitproc visit, void* argument) const {
-    const int stopped = users.traverse(visit, argument);
-    return stopped != 0 ? stopped : items.traverse(visit, argument);
-  }
-  void clear() {
-    users.clear();
-    items.clear();
-  }
 };
 
 /// What was asked for and what is used, as a dict.

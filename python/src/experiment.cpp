@@ -1,7 +1,9 @@
+#include "arguments.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "goblin/experiment/sweep.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -83,21 +85,26 @@ nb::dict dict_of(const experiment::Trace& trace) {
   return result;
 }
 
-experiment::SimulateOptions simulate_options(std::int64_t rounds, std::int64_t record_every, double delta) {
+experiment::SimulateOptions simulate_options(nb::handle rounds, nb::handle record_every, double delta) {
   experiment::SimulateOptions options;
-  options.rounds = whole(rounds, "rounds");
-  options.record_every = whole(record_every, "record_every");
+  options.rounds = whole_argument(rounds, "rounds");
+  options.record_every = record_every.is_none() ? std::max<std::size_t>(1, options.rounds / 100)
+                                                : whole_argument(record_every, "record_every");
   options.clock = &seconds_now;
   options.delta = delta;
   return options;
 }
 
-nb::dict simulate(PythonBandit& self, const PythonWorld& world, std::int64_t rounds, std::int64_t record_every,
-                  double delta) {
-  experiment::SimulateOptions options = simulate_options(rounds, record_every, delta);
+nb::dict simulate(PythonBandit& self, const PythonWorld& world, nb::handle rounds, nb::handle record_every,
+                  nb::handle delta) {
+  experiment::SimulateOptions options = simulate_options(rounds, record_every, number_argument(delta, "delta"));
+  if (!self.users.same_as(world.users)) {
+    throw std::invalid_argument("bandit: its " + std::to_string(self.users.size()) + " users are not the " +
+                                std::to_string(world.users.size()) + " of the world: make it with world.graph");
+  }
   return dict_of(interruptibly<experiment::Trace>([&](const std::atomic<bool>& stop) {
     options.keep_going = [&stop] { return !stop; };
-    const std::unique_lock lock(self.mutex);
+    const WriteLock lock(self.mutex);
     return experiment::simulate(self.bandit, *world.world, options);
   }));
 }
@@ -128,28 +135,28 @@ nb::dict dict_of(const experiment::Result& result) {
 
 /// Every case (policy, alpha) in every world: the traces, case after case, and a row of results for each case.
 nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
-                const std::vector<std::pair<std::string, double>>& cases, double ridge, double coupling,
-                const std::string& engine, std::int64_t rounds, std::int64_t record_every, std::int64_t threads) {
+                const std::vector<std::pair<std::string, double>>& cases, nb::handle ridge, nb::handle coupling,
+                nb::handle engine, nb::handle rounds, nb::handle record_every, nb::handle threads) {
   std::vector<experiment::Stage> stages;
   for (std::size_t k = 0; k < worlds.size(); ++k) {
     experiment::Stage stage{.world = nb::cast<const PythonWorld&>(worlds[k]).world, .clusters = {}};
     if (!clusters[k].is_none()) {
       for (const std::int64_t label : Array<std::int64_t>(clusters[k], "clusters").all()) {
-        stage.clusters.push_back(static_cast<NodeId>(whole(label, "clusters")));
+        stage.clusters.push_back(static_cast<NodeId>(whole_argument(nb::int_(label), "clusters")));
       }
     }
     stages.push_back(std::move(stage));
   }
+  BanditOptions same_for_all;
+  same_for_all.ridge = number_argument(ridge, "ridge");
+  same_for_all.coupling = number_argument(coupling, "coupling");
+  same_for_all.engine.kind = engine_kind(text_argument(engine, "engine"));
   std::vector<experiment::Case> wanted;
   for (const auto& [policy, alpha] : cases) {
-    experiment::Case one{.policy = policy_named(policy), .alpha = alpha, .bandit = {}};
-    one.bandit.ridge = ridge;
-    one.bandit.coupling = coupling;
-    one.bandit.engine.kind = engine_kind(engine);
-    wanted.push_back(std::move(one));
+    wanted.push_back({.policy = policy_named(policy), .alpha = alpha, .bandit = same_for_all});
   }
   experiment::SweepOptions options{.simulate = simulate_options(rounds, record_every, 0.1),
-                                   .threads = whole(threads, "threads", 1)};
+                                   .threads = whole_argument(threads, "threads", 1)};
   const auto traces = interruptibly<std::vector<std::vector<experiment::Trace>>>([&](const std::atomic<bool>& stop) {
     options.simulate.keep_going = [&stop] { return !stop; };
     return experiment::sweep(stages, wanted, options);
@@ -166,15 +173,17 @@ nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
 }  // namespace
 
 void bind_experiment(nb::module_& module) {
-  module.def("simulate", &simulate, nb::arg("bandit"), nb::arg("world"), nb::arg("rounds"), nb::arg("record_every"),
-             nb::arg("delta"),
+  module.def("simulate", &simulate, nb::arg("bandit"), nb::arg("world"), nb::arg("rounds").none(),
+             nb::arg("record_every").none(), nb::arg("delta").none(),
              nb::sig("def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, "
                      "delta: float) -> dict[str, typing.Any]"));
-  module.def("sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge"),
-             nb::arg("coupling"), nb::arg("engine"), nb::arg("rounds"), nb::arg("record_every"), nb::arg("threads"),
-             nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, float]], "
-                     "ridge: float, coupling: float, engine: str, rounds: int, record_every: int, threads: int) -> "
-                     "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
+  module.def(
+      "sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge").none(),
+      nb::arg("coupling").none(), nb::arg("engine").none(), nb::arg("rounds").none(), nb::arg("record_every").none(),
+      nb::arg("threads").none(),
+      nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, float]], "
+              "ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> "
+              "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
 }
 
 }  // namespace goblin::python

@@ -1,3 +1,4 @@
+#include "arguments.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "goblin/cluster/partition.hpp"
@@ -36,14 +37,14 @@ nb::tuple edges_of(const Graph& graph) {
   return nb::make_tuple(array_of(std::move(ends), {count, 2}), array_of(std::move(weights)));
 }
 
-nb::dict partition(const PythonGraph& graph, std::int64_t clusters, const std::string& method, std::int64_t max_size,
-                   double imbalance, std::int64_t seed) {
-  const cluster::Options options{.method = cluster::method_of(method),
-                                 .clusters = whole(clusters, "clusters"),
+nb::dict partition(const PythonGraph& graph, nb::handle clusters, nb::handle method, nb::handle max_size,
+                   nb::handle imbalance, nb::handle seed) {
+  const cluster::Options options{.method = cluster::method_of(text_argument(method, "method")),
+                                 .clusters = whole_argument(clusters, "clusters"),
                                  .cluster_size = 0,
-                                 .max_size = whole(max_size, "max_size"),
-                                 .imbalance = imbalance,
-                                 .seed = whole(seed, "seed")};
+                                 .max_size = whole_argument(max_size, "max_size"),
+                                 .imbalance = number_argument(imbalance, "imbalance"),
+                                 .seed = whole_argument(seed, "seed")};
   cluster::Clustering clustering;
   {
     const nb::gil_scoped_release released;
@@ -59,14 +60,14 @@ nb::dict partition(const PythonGraph& graph, std::int64_t clusters, const std::s
   return result;
 }
 
-nb::tuple communities(std::int64_t users, std::int64_t communities, double average_degree, double mixing,
-                      double exponent, std::int64_t seed) {
-  const auto made = generate::communities({.nodes = whole(users, "users"),
-                                           .communities = whole(communities, "communities"),
-                                           .average_degree = average_degree,
-                                           .mixing = mixing,
-                                           .exponent = exponent,
-                                           .seed = whole(seed, "seed")});
+nb::tuple communities(nb::handle users, nb::handle communities, nb::handle average_degree, nb::handle mixing,
+                      nb::handle exponent, nb::handle seed) {
+  const auto made = generate::communities({.nodes = whole_argument(users, "users"),
+                                           .communities = whole_argument(communities, "communities"),
+                                           .average_degree = number_argument(average_degree, "average_degree"),
+                                           .mixing = number_argument(mixing, "mixing"),
+                                           .exponent = number_argument(exponent, "exponent"),
+                                           .seed = whole_argument(seed, "seed")});
   return nb::make_tuple(PythonGraph{made.graph, PythonNames(made.graph.node_count())},
                         column_of<std::int64_t>(made.community_of, [](NodeId community) { return community; }));
 }
@@ -74,8 +75,7 @@ nb::tuple communities(std::int64_t users, std::int64_t communities, double avera
 }  // namespace
 
 void bind_graph(nb::module_& module) {
-  nb::class_<PythonGraph>(module, "Graph", nb::type_slots(collected_slots<PythonGraph>()),
-                          "Users and who is a friend of whom; made by goblin.Graph.")
+  nb::class_<PythonGraph>(module, "Graph", "Users and who is a friend of whom; made by goblin.Graph.")
       .def(
           "__init__",
           [](PythonGraph* self, nb::handle users, nb::handle ends, nb::handle weights) {
@@ -100,16 +100,23 @@ void bind_graph(nb::module_& module) {
           nb::sig("def edges(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"),
           "Every edge once: the indices of its ends, shape (edges, 2), and its weight, shape (edges,).");
 
-  module.def("partition", &partition, nb::arg("graph"), nb::arg("clusters"), nb::arg("method"), nb::arg("max_size"),
-             nb::arg("imbalance"), nb::arg("seed"),
+  module.def("partition", &partition, nb::arg("graph"), nb::arg("clusters").none(), nb::arg("method").none(),
+             nb::arg("max_size").none(), nb::arg("imbalance").none(), nb::arg("seed").none(),
              nb::sig("def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance: float, "
                      "seed: int) -> dict[str, typing.Any]"),
              "Clusters the users of a graph.");
-  module.def("communities", &communities, nb::arg("users"), nb::arg("communities"), nb::arg("average_degree"),
-             nb::arg("mixing"), nb::arg("exponent"), nb::arg("seed"),
+  module.def("communities", &communities, nb::arg("users").none(), nb::arg("communities").none(),
+             nb::arg("average_degree").none(), nb::arg("mixing").none(), nb::arg("exponent").none(),
+             nb::arg("seed").none(),
              nb::sig("def communities(users: int, communities: int, average_degree: float, mixing: float, "
                      "exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]"),
              "A social network with communities, and each user's community.");
+  module.def("numbered_names", &numbered_names, nb::arg("names"), nb::arg("per_row"), nb::arg("argument"),
+             nb::arg("known") = nb::tuple(),
+             nb::sig("def numbered_names(names: collections.abc.Iterable[typing.Any], per_row: int, argument: str, "
+                     "known: collections.abc.Iterable[typing.Any] = ()) -> "
+                     "tuple[list[typing.Any], numpy.typing.NDArray[numpy.int64]]"),
+             "The distinct names, known ones first, in the order in which they appear, and the index of each.");
 }
 
 }  // namespace goblin::python

@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <shared_mutex>
 
+/// Python threads share a bandit, and the bandit works without the GIL, so it has a lock of its own. Nobody ever waits
+/// for that lock with the GIL held: so a thread that holds the lock may wait for the GIL.
 namespace goblin::python {
 
 /// Many readers or one writer, in the order they come: a stream of readers does not keep a writer waiting for ever.
@@ -12,10 +14,6 @@ class FairSharedMutex {
   void lock() {
     const std::lock_guard turn(turnstile_);
     mutex_.lock();
-  }
-  bool try_lock() {
-    const std::unique_lock turn(turnstile_, std::try_to_lock);
-    return turn.owns_lock() && mutex_.try_lock();
   }
   void unlock() { mutex_.unlock(); }
 
@@ -30,26 +28,23 @@ class FairSharedMutex {
   std::shared_mutex mutex_;
 };
 
-/// Does work under a lock (std::shared_lock or std::unique_lock) and without the GIL. Nobody ever waits for the lock
-/// with the GIL held, so a thread that holds the lock may wait for the GIL. The work must not touch Python.
-template <template <typename> typename Lock, typename Work>
+using ReadLock = std::shared_lock<FairSharedMutex>;
+using WriteLock = std::unique_lock<FairSharedMutex>;
+
+/// Does work under a lock and without the GIL. The work must not touch Python.
+template <typename Lock, typename Work>
 void work_under(FairSharedMutex& mutex, Work work) {
   const nanobind::gil_scoped_release released;
-  const Lock<FairSharedMutex> lock(mutex);
+  const Lock lock(mutex);
   work();
 }
 
-/// For work on Python's objects and the bandit together: holds both the lock and the GIL.
-class LockWithGil {
- public:
-  explicit LockWithGil(FairSharedMutex& mutex) : lock_(mutex, std::try_to_lock) {
-    if (lock_.owns_lock()) return;
-    const nanobind::gil_scoped_release released;
-    lock_.lock();
-  }
-
- private:
-  std::unique_lock<FairSharedMutex> lock_;
-};
+/// For work on Python's objects and the bandit together: waits for the lock without the GIL, and gives it when it has
+/// both. While it is held, run nobody else's Python code: that could call the same bandit, and wait for ever.
+template <typename Lock>
+[[nodiscard]] Lock lock_with_gil(FairSharedMutex& mutex) {
+  const nanobind::gil_scoped_release released;
+  return Lock(mutex);
+}
 
 }  // namespace goblin::python

@@ -46,6 +46,8 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);
+    } catch (const goblin::UnknownUser& unknown) {
+      PyErr_SetString(nb::module_::import_("goblin._types").attr("UnknownUser").ptr(), unknown.what());
     } catch (const goblin::CapacityError& capacity) {
       PyErr_SetString(PyExc_MemoryError, capacity.what());
     } catch (const std::system_error& system) {

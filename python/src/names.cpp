@@ -1,123 +1,195 @@
 #include "names.hpp"
 
+#include "arguments.hpp"
 #include "arrays.hpp"
 
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 namespace goblin::python {
 namespace {
 
-std::string shown(nb::handle name) { return nb::repr(name).c_str(); }
+[[noreturn]] void fail_unknown(const std::string& message, const std::string& kind) {
+  if (kind != "user") throw nb::key_error(message.c_str());
+  const nb::object type = nb::module_::import_("goblin._types").attr("UnknownUser");
+  PyErr_SetObject(type.ptr(), nb::str(message.c_str(), message.size()).ptr());
+  throw nb::python_error();
+}
 
-std::vector<NodeId> checked_numbers(const Array<std::int64_t>& numbers, std::size_t count) {
-  numbers.expect(numbers.dimensions() == 1, "one-dimensional");
-  std::vector<NodeId> result;
-  result.reserve(numbers.size(0));
-  for (const std::int64_t number : numbers.all()) {
-    if (number < 0 || static_cast<std::size_t>(number) >= count) {
-      throw nb::key_error((std::string(numbers.name()) + " " + std::to_string(number) + " is not known").c_str());
-    }
-    result.push_back(static_cast<NodeId>(number));
-  }
-  return result;
+bool is_unhashable(nb::handle object) { return Py_TYPE(object.ptr())->tp_hash == PyObject_HashNotImplemented; }
+
+/// "users[3]: 'dan' is not known; nor are the users of 4 more rows"
+[[noreturn]] void fail_unknown_row(nb::handle name, std::size_t row, std::size_t more, const std::string& kind) {
+  std::string message = kind + "s[" + std::to_string(row) + "]: " + shown(name) + " is not known";
+  if (more > 0) message += "; nor are the " + kind + "s of " + std::to_string(more) + " more rows";
+  fail_unknown(message, kind);
+}
+
+bool is_number(nb::handle name, std::size_t number) {
+  if (PyLong_CheckExact(name.ptr()) == 0) return false;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(name.ptr(), &overflow);
+  return overflow == 0 && value >= 0 && static_cast<std::size_t>(value) == number;
 }
 
 }  // namespace
 
-PythonNames::PythonNames(nb::handle iterable, const char* kind) {
-  nb::list names(iterable);
-  nb::dict index;
+void PythonNames::take(nb::list names, nb::dict index) {
+  count_ = names.size();
   bool numbers = true;
-  for (nb::handle name : names) {
-    numbers = numbers && PyLong_CheckExact(name.ptr()) != 0 && PyLong_AsSize_t(name.ptr()) == count_;
-    PyErr_Clear();  // of a number that does not fit
-    if (PyDict_Contains(index.ptr(), name.ptr()) == 1) {
-      throw std::invalid_argument(std::string(kind) + "s: " + shown(name) + " stands twice (must be distinct)");
-    }
-    index[name] = nb::int_(count_++);
-  }
+  for (std::size_t k = 0; numbers && k < count_; ++k) numbers = is_number(names[k], k);
   if (numbers) return;
   index_ = std::move(index);
   names_ = std::move(names);
 }
 
-PythonNames::PythonNames(const Names& names, std::size_t count) : count_(count) {
-  if (names.empty()) return;
+PythonNames::PythonNames(nb::handle iterable, const char* kind) {
+  const std::string argument = std::string(kind) + "s";
+  nb::list names;
   nb::dict index;
-  nb::list list;
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::string_view text = names[k];
-    const nb::object name =
-        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
-    index[name] = nb::int_(k);
-    list.append(name);
+  for (nb::handle given : iterable) {
+    const std::size_t row = names.size();
+    const nb::object plain = plain_name(given);
+    if (!plain.is_valid()) fail_name(given, argument + "[" + std::to_string(row) + "]");
+    const nb::object key = key_of(plain);
+    if (PyDict_Contains(index.ptr(), key.ptr()) == 1) {
+      const nb::object first = names[nb::cast<std::size_t>(index[key])];
+      const std::string same =
+          first.equal(plain) ? "" : ", the same " + std::string(kind) + " as " + shown(first) + ",";
+      throw std::invalid_argument(argument + ": " + shown(plain) + same + " stands twice (must be distinct)");
+    }
+    index[key] = nb::int_(row);
+    names.append(plain);
   }
-  index_ = std::move(index);
-  names_ = std::move(list);
+  take(std::move(names), std::move(index));
+}
+
+PythonNames PythonNames::of_texts(const Names& texts, std::size_t count) {
+  PythonNames result(count);
+  if (texts.empty()) return result;
+  nb::dict index;
+  nb::list names;
+  for (std::size_t k = 0; k < count; ++k) {
+    const nb::object name = decoded(texts[k]);
+    index[key_of(name)] = nb::int_(k);
+    names.append(name);
+  }
+  result.index_ = std::move(index);
+  result.names_ = std::move(names);
+  return result;
+}
+
+PythonNames PythonNames::of_model(const Names& texts, std::size_t count) {
+  if (texts.empty()) return PythonNames(count);
+  nb::list names;
+  for (std::size_t k = 0; k < count; ++k) names.append(name_from(texts[k]));
+  return PythonNames(names, "user");
 }
 
 PythonNames::PythonNames(const PythonNames& other) : count_(other.count_), index_(other.index_), names_(other.names_) {
-  if (other.own_) make_own();
+  shared_ = other.shared_ = true;
 }
 
-void PythonNames::make_own() {
+void PythonNames::stop_sharing() {
+  if (!are_numbers() && !shared_) return;
   nb::dict index;
   nb::list names = list();
-  if (index_.is_valid()) {
-    index.update(nb::borrow<nb::dict>(index_));
-  } else {
+  if (are_numbers()) {
     for (std::size_t k = 0; k < count_; ++k) index[names[k]] = names[k];
+  } else {
+    index.update(nb::borrow<nb::dict>(index_));
   }
   index_ = std::move(index);
   names_ = std::move(names);
-  own_ = true;
+  shared_ = false;
 }
 
-Py_ssize_t PythonNames::find_or(nb::handle name, Py_ssize_t otherwise) const {
-  if (are_numbers()) {
-    if (PyIndex_Check(name.ptr()) == 0) return otherwise;
-    const Py_ssize_t number = PyNumber_AsSsize_t(name.ptr(), nullptr);  // one that does not fit is a large one
-    if (number == -1 && PyErr_Occurred() != nullptr) PyErr_Clear();
-    return number >= 0 && static_cast<std::size_t>(number) < count_ ? number : otherwise;
+Py_ssize_t PythonNames::index_or_none(nb::handle name) const {
+  const nb::object key = key_of(name);
+  if (!key.is_valid()) {
+    if (is_unhashable(name)) fail_name(name, "user");
+    return none;
   }
-  PyObject* found = PyDict_GetItemWithError(index_.ptr(), name.ptr());
+  if (are_numbers()) {
+    if (PyLong_CheckExact(key.ptr()) == 0) return none;
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(key.ptr(), &overflow);
+    const bool there = overflow == 0 && number >= 0 && static_cast<std::size_t>(number) < count_;
+    return there ? static_cast<Py_ssize_t>(number) : none;
+  }
+  const nb::object index = index_;  // it lives on during the lookup, even if another thread adds a user now
+  PyObject* found = PyDict_GetItemWithError(index.ptr(), key.ptr());
   if (found != nullptr) return PyLong_AsSsize_t(found);
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return otherwise;
+  return none;
+}
+
+bool PythonNames::same_as(const PythonNames& other) const {
+  if (count_ != other.count_) return false;
+  if (names_.is(other.names_)) return true;
+  for (std::size_t k = 0; k < count_; ++k) {
+    if (index_or_none(other.name(k)) != static_cast<Py_ssize_t>(k)) return false;
+  }
+  return true;
 }
 
 NodeId PythonNames::find(nb::handle name, const char* kind) const {
-  const Py_ssize_t found = find_or(name, -1);
-  if (found >= 0) return static_cast<NodeId>(found);
-  throw nb::key_error((std::string(kind) + " " + shown(name) + " is not known").c_str());
+  const Py_ssize_t found = index_or_none(name);
+  if (found == none) fail_unknown(std::string(kind) + " " + shown(name) + " is not known", kind);
+  return static_cast<NodeId>(found);
+}
+
+std::vector<NodeId> PythonNames::find_numbers(nb::handle array, const char* kind) const {
+  const Array<std::int64_t> numbers(array, kind);
+  numbers.expect(numbers.dimensions() == 1, "one-dimensional");
+  std::vector<NodeId> found;
+  found.reserve(numbers.size(0));
+  std::size_t first_unknown = 0;
+  std::size_t unknown = 0;
+  for (std::size_t row = 0; row < numbers.size(0); ++row) {
+    const std::int64_t number = numbers.all()[row];
+    const bool there = number >= 0 && static_cast<std::size_t>(number) < count_;
+    if (!there && unknown++ == 0) first_unknown = row;
+    found.push_back(there ? static_cast<NodeId>(number) : 0);
+  }
+  if (unknown > 0) fail_unknown_row(nb::int_(numbers.all()[first_unknown]), first_unknown, unknown - 1, kind);
+  return found;
 }
 
 std::vector<NodeId> PythonNames::find_all(nb::handle names, const char* kind) const {
   if (are_numbers() && PyObject_CheckBuffer(names.ptr()) != 0 && nb::hasattr(names, "dtype")) {
     const nb::object type = names.attr("dtype").attr("kind");
-    if (nb::str("i").equal(type) || nb::str("u").equal(type))
-      return checked_numbers(Array<std::int64_t>(names, kind), count_);
+    if (nb::str("i").equal(type) || nb::str("u").equal(type)) return find_numbers(names, kind);
   }
   const nb::object list = nb::hasattr(names, "tolist")    ? names.attr("tolist")()
                           : nb::hasattr(names, "to_list") ? names.attr("to_list")()
                                                           : nb::borrow(names);
-  if (PyUnicode_Check(list.ptr()) != 0 || nb::hasattr(list, "__iter__") == false) {
-    throw std::invalid_argument(std::string(kind) + "s: " + shown(list) + " (must be a list or an array, one a row)");
+  if (PyUnicode_Check(list.ptr()) != 0 || PyBytes_Check(list.ptr()) != 0 || !nb::hasattr(list, "__iter__")) {
+    throw nb::type_error(
+        (std::string(kind) + "s: " + shown(list) + " (must be a list or an array, one a row)").c_str());
   }
   std::vector<NodeId> found;
-  for (nb::handle name : list) found.push_back(find(name, kind));
+  nb::object first_unknown;
+  std::size_t row_of_first = 0;
+  std::size_t unknown = 0;
+  for (nb::handle name : list) {
+    if (is_unhashable(name)) fail_name(name, std::string(kind) + "s[" + std::to_string(found.size()) + "]");
+    const Py_ssize_t index = index_or_none(name);
+    if (index == none && unknown++ == 0) {
+      first_unknown = nb::borrow(name);
+      row_of_first = found.size();
+    }
+    found.push_back(static_cast<NodeId>(index));
+  }
+  if (unknown > 0) fail_unknown_row(first_unknown, row_of_first, unknown - 1, kind);
   return found;
 }
 
-void PythonNames::add(nb::handle name) {
-  const bool next = are_numbers() && PyLong_CheckExact(name.ptr()) != 0 && find_or(name, -1) < 0 &&
-                    PyLong_AsSsize_t(name.ptr()) == static_cast<Py_ssize_t>(count_);
-  PyErr_Clear();
-  if (!next) {
-    if (!own_) make_own();
-    nb::borrow<nb::dict>(index_)[name] = nb::int_(count_);
-    nb::borrow<nb::list>(names_).append(name);
+void PythonNames::add(nb::handle plain) {
+  if (!are_numbers() || !is_number(plain, count_)) {
+    stop_sharing();
+    nb::borrow<nb::list>(names_).append(plain);
+    nb::borrow<nb::dict>(index_)[key_of(plain)] = nb::int_(count_);
   }
   ++count_;
 }
@@ -134,15 +206,43 @@ nb::list PythonNames::list() const {
   return numbers;
 }
 
-int PythonNames::traverse(visitproc visit, void* arg) const {
-  Py_VISIT(index_.ptr());
-  Py_VISIT(names_.ptr());
-  return 0;
+Names PythonNames::texts() const {
+  Names result;
+  if (are_numbers()) return result;
+  const nb::list names = list();
+  bool numbers = true;
+  for (std::size_t k = 0; k < count_; ++k) {
+    numbers = numbers && is_number(key_of(names[k]), k);
+    result.insert(text_of(names[k]));
+  }
+  return numbers ? Names() : result;
 }
 
-void PythonNames::clear() {
-  index_.reset();
-  names_.reset();
+nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known) {
+  nb::list distinct;
+  nb::dict index;
+  for (nb::handle name : known) {
+    index[key_of(name)] = nb::int_(distinct.size());
+    distinct.append(name);
+  }
+  std::vector<std::int64_t> numbers;
+  for (nb::handle given : names) {
+    const auto where = [&] { return argument + "[" + std::to_string(numbers.size() / per_row) + "]"; };
+    const nb::object key = key_of(given);
+    if (!key.is_valid()) fail_name(given, where());
+    PyObject* found = PyDict_GetItemWithError(index.ptr(), key.ptr());
+    if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (found != nullptr) {
+      numbers.push_back(PyLong_AsLongLong(found));
+      continue;
+    }
+    const nb::object plain = plain_name(given);
+    if (!plain.is_valid()) fail_name(given, where());
+    numbers.push_back(static_cast<std::int64_t>(distinct.size()));
+    index[key] = nb::int_(distinct.size());
+    distinct.append(plain);
+  }
+  return nb::make_tuple(distinct, array_of(std::move(numbers)));
 }
 
 }  // namespace goblin::python

@@ -1,69 +1,66 @@
 #pragma once
 
 #include "goblin/graph/names.hpp"
+#include "identity.hpp"
 
 #include <cstddef>
 #include <nanobind/nanobind.h>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace goblin::python {
 
-namespace nb = nanobind;
-
-/// Who is which index: any hashable objects, or simply the numbers 0, 1, 2, ..., which take no memory. Copies share the
-/// objects until one of them changes. Call it with the GIL held.
+/// Which index a user (or an item) has, and which name an index. Names are what identity.hpp says; the numbers 0, 1, 2,
+/// ... as names take no memory. Copies share their objects until one of them changes. Names are plain values, which
+/// refer to nothing, so the garbage collector need not look in here. Call it with the GIL held.
 class PythonNames {
  public:
   /// The numbers below count.
   explicit PythonNames(std::size_t count) : count_(count) {}
-  /// Distinct hashable objects; throws ValueError if one stands twice. The kind is for messages: "user", "item".
+  /// Distinct names; throws ValueError if one stands twice, and what checked_name throws. The kind is for messages:
+  /// "user", "item".
   PythonNames(nb::handle iterable, const char* kind);
-  /// The texts of a graph or a catalogue; the numbers below count where it has none.
-  PythonNames(const Names& names, std::size_t count);
+  /// The texts of a graph or a catalogue as they are; the numbers below count where it has none.
+  static PythonNames of_texts(const Names& texts, std::size_t count);
+  /// The users whose texts (text_of) a model file has; the numbers below count where it has none.
+  static PythonNames of_model(const Names& texts, std::size_t count);
+
   PythonNames(const PythonNames& other);
   PythonNames& operator=(const PythonNames& other) = delete;
 
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] bool are_numbers() const { return !index_.is_valid(); }
-  [[nodiscard]] bool contains(nb::handle name) const { return find_or(name, -1) >= 0; }
-  /// Throws KeyError if there is none.
+  [[nodiscard]] bool contains(nb::handle name) const { return index_or_none(name) != none; }
+  /// Whether the other has the same users in the same order.
+  [[nodiscard]] bool same_as(const PythonNames& other) const;
+  /// Throws UnknownUser, a KeyError, if there is none; for items a KeyError.
   [[nodiscard]] NodeId find(nb::handle name, const char* kind = "user") const;
-  /// The same for a list, an array or a column of them.
+  /// The same for a list, an array or a column of them; the error says which row, and how many more there are.
   [[nodiscard]] std::vector<NodeId> find_all(nb::handle names, const char* kind = "user") const;
-  /// A new name, which must not be there.
-  void add(nb::handle name);
+  /// A new name, a plain one, which must not be there.
+  void add(nb::handle plain);
   [[nodiscard]] nb::object name(std::size_t index) const;
   [[nodiscard]] nb::list list() const;
-
-  /// For the garbage collector.
-  int traverse(visitproc visit, void* argument) const;
-  void clear();
+  /// The names as a model file has them; none where they are 0, 1, 2, ....
+  [[nodiscard]] Names texts() const;
 
  private:
-  [[nodiscard]] Py_ssize_t find_or(nb::handle name, Py_ssize_t otherwise) const;
-  void make_own();
+  static constexpr Py_ssize_t none = -1;
+
+  [[nodiscard]] Py_ssize_t index_or_none(nb::handle name) const;
+  [[nodiscard]] std::vector<NodeId> find_numbers(nb::handle array, const char* kind) const;
+  void take(nb::list names, nb::dict index);
+  void stop_sharing();
 
   std::size_t count_ = 0;
-  nb::object index_;  // a dict, name -> index; none where the names are numbers
-  nb::object names_;  // a list
-  bool own_ = false;  // nobody else has these two
+  nb::object index_;             // a dict, key -> index; invalid where the names are the numbers below count_
+  nb::object names_;             // a list of plain names
+  mutable bool shared_ = false;  // somebody else may have these two objects as well
 };
 
-/// The slots with which the garbage collector finds the names inside a bound type: T has traverse and clear.
-template <typename T>
-const PyType_Slot* collected_slots() {
-  static const PyType_Slot slots[] = {
-      {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) -> int {
-         Py_VISIT(Py_TYPE(self));
-         return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->traverse(visit, arg) : 0;
-       })},
-      {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) -> int {
-         if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->clear();
-         return 0;
-       })},
-      {0, nullptr}};
-  return slots;
-}
+/// The distinct names among many, in the order in which they appear, and the index of each: a list and an array.
+/// `known` are plain and distinct names that come before all of them. `per_row` of the names make a row of the argument
+/// `argument`, for messages: "edges[3]: None (...)".
+nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known);
 
 }  // namespace goblin::python

@@ -1,3 +1,4 @@
+#include "arguments.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "goblin/data/hetrec.hpp"
@@ -21,28 +22,29 @@ PythonWorld wrapped(std::shared_ptr<const world::World> world, const PythonNames
   return {std::move(world), users, PythonNames(std::size_t{0})};
 }
 
-PythonWorld cliques(std::int64_t cliques, std::int64_t size, std::int64_t dimension, std::int64_t arms,
-                    double graph_noise, double payoff_noise, std::int64_t seed, std::int64_t repetition) {
-  auto made = std::make_shared<world::Cliques>(world::CliquesOptions{.cliques = whole(cliques, "cliques", 1),
-                                                                     .size = whole(size, "size", 1),
-                                                                     .dimension = whole(dimension, "dimension", 1),
-                                                                     .arms = whole(arms, "arms", 1),
-                                                                     .graph_noise = graph_noise,
-                                                                     .payoff_noise = payoff_noise,
-                                                                     .seed = whole(seed, "seed"),
-                                                                     .repetition = whole(repetition, "repetition")});
+PythonWorld cliques(nb::handle cliques, nb::handle size, nb::handle dimension, nb::handle arms, nb::handle graph_noise,
+                    nb::handle payoff_noise, nb::handle seed, nb::handle repetition) {
+  auto made = std::make_shared<world::Cliques>(
+      world::CliquesOptions{.cliques = whole_argument(cliques, "cliques", 1),
+                            .size = whole_argument(size, "size", 1),
+                            .dimension = whole_argument(dimension, "dimension", 1),
+                            .arms = whole_argument(arms, "arms", 1),
+                            .graph_noise = number_argument(graph_noise, "graph_noise"),
+                            .payoff_noise = number_argument(payoff_noise, "payoff_noise"),
+                            .seed = whole_argument(seed, "seed"),
+                            .repetition = whole_argument(repetition, "repetition")});
   const std::size_t users = made->graph().node_count();
   return wrapped(std::move(made), PythonNames(users));
 }
 
-PythonWorld linear(const PythonGraph& graph, nb::handle user_vectors, std::int64_t dimension, std::int64_t arms,
-                   double payoff_noise, double smoothing, std::int64_t seed, std::int64_t repetition) {
-  const world::LinearOptions options{.dimension = whole(dimension, "dimension", 1),
-                                     .arms = whole(arms, "arms", 1),
-                                     .payoff_noise = payoff_noise,
-                                     .smoothing = smoothing,
-                                     .seed = whole(seed, "seed"),
-                                     .repetition = whole(repetition, "repetition")};
+PythonWorld linear(const PythonGraph& graph, nb::handle user_vectors, nb::handle dimension, nb::handle arms,
+                   nb::handle payoff_noise, nb::handle smoothing, nb::handle seed, nb::handle repetition) {
+  const world::LinearOptions options{.dimension = whole_argument(dimension, "dimension", 1),
+                                     .arms = whole_argument(arms, "arms", 1),
+                                     .payoff_noise = number_argument(payoff_noise, "payoff_noise"),
+                                     .smoothing = number_argument(smoothing, "smoothing"),
+                                     .seed = whole_argument(seed, "seed"),
+                                     .repetition = whole_argument(repetition, "repetition")};
   if (user_vectors.is_none()) return wrapped(std::make_shared<world::Linear>(graph.graph, options), graph.users);
   const Array<double> vectors(user_vectors, "user_vectors");
   vectors.expect(
@@ -53,16 +55,16 @@ PythonWorld linear(const PythonGraph& graph, nb::handle user_vectors, std::int64
                  graph.users);
 }
 
-PythonWorld catalogue(const PythonDataset& data, std::int64_t arms, std::int64_t seed, std::int64_t repetition) {
+PythonWorld catalogue(const PythonDataset& data, nb::handle arms, nb::handle seed, nb::handle repetition) {
   auto made = std::make_shared<world::Catalogue>(
-      data.data,
-      world::CatalogueOptions{
-          .arms = whole(arms, "arms", 1), .seed = whole(seed, "seed"), .repetition = whole(repetition, "repetition")});
+      data.data, world::CatalogueOptions{.arms = whole_argument(arms, "arms", 1),
+                                         .seed = whole_argument(seed, "seed"),
+                                         .repetition = whole_argument(repetition, "repetition")});
   return {std::move(made), data.users, data.items};
 }
 
-nb::object round_of(const PythonWorld& self, std::int64_t t) {
-  const std::size_t number = whole(t, "t");
+nb::object round_of(const PythonWorld& self, nb::handle t) {
+  const std::size_t number = whole_argument(t, "t");
   world::Round round;
   {
     const nb::gil_scoped_release released;
@@ -83,15 +85,15 @@ nb::object round_of(const PythonWorld& self, std::int64_t t) {
 }
 
 PythonDataset wrapped(data::Dataset data) {
-  const PythonNames users(data.graph.names(), data.graph.node_count());
-  const PythonNames items(data.items, data.items.size());
+  const PythonNames users = PythonNames::of_texts(data.graph.names(), data.graph.node_count());
+  const PythonNames items = PythonNames::of_texts(data.items, data.items.size());
   return {std::make_shared<const data::Dataset>(std::move(data)), users, items};
 }
 
 data::ContextOptions context_options(const nb::dict& given) {
   data::ContextOptions options;
   const auto flag = [&given](const char* name, bool& value) {
-    if (given.contains(name)) value = nb::cast<bool>(given[name]);
+    if (given.contains(name)) value = nb::cast<bool>(nb::bool_(nb::object(given[name])));
   };
   flag("split_tags", options.split_tags);
   flag("lower_case", options.lower_case);
@@ -101,10 +103,10 @@ data::ContextOptions context_options(const nb::dict& given) {
   flag("count_untagged", options.count_untagged);
   flag("zero_untagged", options.zero_untagged);
   if (given.contains("minimum_count") && !given["minimum_count"].is_none()) {
-    options.minimum_count = whole(nb::cast<std::int64_t>(given["minimum_count"]), "minimum_count");
+    options.minimum_count = whole_argument(nb::object(given["minimum_count"]), "minimum_count");
   }
-  options.dimension = whole(nb::cast<std::int64_t>(given["dimension"]), "dimension", 1);
-  options.mean_length = nb::cast<double>(given["mean_length"]);
+  options.dimension = whole_argument(nb::object(given["dimension"]), "dimension", 1);
+  options.mean_length = number_argument(nb::object(given["mean_length"]), "mean_length");
   return options;
 }
 
@@ -124,6 +126,7 @@ PythonDataset read(const std::string& kind, const std::string& folder, const nb:
   return wrapped(*std::move(data));
 }
 
+/// The payoffs' users and items are indices here, which Python has checked.
 void make_dataset(PythonDataset* self, const PythonGraph& graph, nb::handle items, nb::handle contexts,
                   nb::handle payoff_users, nb::handle payoff_items, nb::handle payoffs, const std::string& name) {
   const PythonNames item_names(items, "item");
@@ -135,18 +138,20 @@ void make_dataset(PythonDataset* self, const PythonGraph& graph, nb::handle item
       throw std::invalid_argument(numbers.described() + ": " + std::to_string(number) + " (must be finite)");
     }
   }
-  const auto rows = graph.users.find_all(payoff_users, "user");
-  const auto columns = item_names.find_all(payoff_items, "item");
+  const Array<std::int64_t> rows(payoff_users, "payoff_users");
+  const Array<std::int64_t> columns(payoff_items, "payoff_items");
   const Array<double> values(payoffs, "payoffs");
-  values.expect(values.dimensions() == 1 && values.size(0) == rows.size() && rows.size() == columns.size(),
-                "one number for each user and item");
+  const std::size_t count = rows.all().size();
+  values.expect(values.all().size() == count && columns.all().size() == count, "one number for each user and item");
   std::vector<data::Entry> entries;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
+  for (std::size_t k = 0; k < count; ++k) {
     const double value = values.all()[k];
     if (!std::isfinite(value)) {
-      throw std::invalid_argument(values.described() + ": " + std::to_string(value) + " (must be finite)");
+      throw std::invalid_argument("payoffs[" + std::to_string(k) + "]: payoff " + std::to_string(value) +
+                                  " (must be finite)");
     }
-    if (value != 0.0) entries.push_back({rows[k], columns[k], value});
+    if (value == 0.0) continue;
+    entries.push_back({static_cast<NodeId>(rows.all()[k]), static_cast<NodeId>(columns.all()[k]), value});
   }
   data::Dataset data;
   data.name = name;
@@ -174,13 +179,13 @@ nb::tuple payoffs_of(const PythonDataset& self) {
 }  // namespace
 
 void bind_worlds(nb::module_& module) {
-  nb::class_<PythonDataset>(module, "Dataset", nb::type_slots(collected_slots<PythonDataset>()),
+  nb::class_<PythonDataset>(module, "Dataset",
                             "Users, friends, items and payoffs; made by goblin.Dataset and goblin.datasets.")
       .def("__init__", &make_dataset, nb::arg("graph"), nb::arg("items"), nb::arg("contexts"), nb::arg("payoff_users"),
            nb::arg("payoff_items"), nb::arg("payoffs"), nb::arg("name"),
            nb::sig("def __init__(self, graph: Graph, items: collections.abc.Iterable[typing.Any], "
-                   "contexts: numpy.typing.ArrayLike, payoff_users: collections.abc.Iterable[typing.Any], "
-                   "payoff_items: collections.abc.Iterable[typing.Any], payoffs: numpy.typing.ArrayLike, "
+                   "contexts: numpy.typing.ArrayLike, payoff_users: numpy.typing.NDArray[numpy.int64], "
+                   "payoff_items: numpy.typing.NDArray[numpy.int64], payoffs: numpy.typing.ArrayLike, "
                    "name: str) -> None"))
       .def(
           "__init__", [](PythonDataset* self, const PythonDataset& other) { new (self) PythonDataset(other); },
@@ -208,8 +213,7 @@ void bind_worlds(nb::module_& module) {
            nb::sig("def _payoffs(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"));
 
-  nb::class_<PythonWorld>(module, "World", nb::type_slots(collected_slots<PythonWorld>()),
-                          "What a bandit plays in: round t is the same for everybody who asks.")
+  nb::class_<PythonWorld>(module, "World", "What a bandit plays in: round t is the same for everybody who asks.")
       .def(
           "__init__", [](PythonWorld* self, const PythonWorld& other) { new (self) PythonWorld(other); },
           nb::arg("other"), nb::sig("def __init__(self, other: World) -> None"))
@@ -236,16 +240,22 @@ void bind_worlds(nb::module_& module) {
             return PythonGraph{self.world->graph(), self.users};
           },
           "What the bandits get to see of who is a friend of whom.")
-      .def("round", &round_of, nb::arg("t"), nb::sig("def round(self, t: int) -> goblin._types.Round"),
+      .def("round", &round_of, nb::arg("t").none(), nb::sig("def round(self, t: int) -> goblin._types.Round"),
            "Round t = 0, 1, ...: the user, the candidates' contexts (arms, dimension) and what each would pay.");
 
-  module.def("cliques", &cliques, nb::arg("cliques"), nb::arg("size"), nb::arg("dimension"), nb::arg("arms"),
-             nb::arg("graph_noise"), nb::arg("payoff_noise"), nb::arg("seed"), nb::arg("repetition"));
-  module.def("linear", &linear, nb::arg("graph"), nb::arg("user_vectors").none(), nb::arg("dimension"), nb::arg("arms"),
-             nb::arg("payoff_noise"), nb::arg("smoothing"), nb::arg("seed"), nb::arg("repetition"),
+  const auto none = [](const char* name) {
+    return nb::arg(name).none();
+  };  // refused by name, like all that is no number
+  module.def("cliques", &cliques, none("cliques"), none("size"), none("dimension"), none("arms"), none("graph_noise"),
+             none("payoff_noise"), none("seed"), none("repetition"),
+             nb::sig("def cliques(cliques: int, size: int, dimension: int, arms: int, graph_noise: float, "
+                     "payoff_noise: float, seed: int, repetition: int) -> World"));
+  module.def("linear", &linear, nb::arg("graph"), none("user_vectors"), none("dimension"), none("arms"),
+             none("payoff_noise"), none("smoothing"), none("seed"), none("repetition"),
              nb::sig("def linear(graph: Graph, user_vectors: numpy.typing.ArrayLike | None, dimension: int, arms: int, "
                      "payoff_noise: float, smoothing: float, seed: int, repetition: int) -> World"));
-  module.def("catalogue", &catalogue, nb::arg("data"), nb::arg("arms"), nb::arg("seed"), nb::arg("repetition"));
+  module.def("catalogue", &catalogue, nb::arg("data"), none("arms"), none("seed"), none("repetition"),
+             nb::sig("def catalogue(data: Dataset, arms: int, seed: int, repetition: int) -> World"));
   module.def("read", &read, nb::arg("kind"), nb::arg("folder"), nb::arg("options"), nb::arg("cache"),
              nb::sig("def read(kind: str, folder: str, options: dict[str, typing.Any], cache: str) -> Dataset"));
 }

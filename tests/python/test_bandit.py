@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import pickle
 import weakref
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import goblin
+from goblin import _core
 
 PATH = [("ann", "bob"), ("bob", "cat")]
 KINDS: list[Any] = [
@@ -203,38 +205,11 @@ def test_files_pickles_and_copies_go_on_to_the_last_bit(kind: Any, tmp_path: Pat
     assert all(same_belief(bandit, other) for other in others)
 
 
-@pytest.mark.parametrize(
-    "users", [[10, 20, 30], ["=a", "", "1"], [1, "1", (1, "1")], [None, 2.5, b"x"], [0, 1, 2], ["a\n", "\udcff", "ü"]]
-)
-def test_files_keep_names(users: list[Any], tmp_path: Path) -> None:
-    bandit = trained(edges=[(users[0], users[1]), (users[1], users[2])])
-    bandit.save(tmp_path / "model")
-    loaded = goblin.GobLin.load(tmp_path / "model")
-    assert loaded.users == users and [type(user) for user in loaded.users] == [type(user) for user in users]
-    assert same_belief(loaded, bandit)
-
-
-class Person:
-    def __init__(self) -> None:
-        self.bandit: goblin.Bandit | None = None
-
-
-def test_own_types_as_users(tmp_path: Path) -> None:
-    people = [Person(), Person(), Person()]
-    bandit = trained(edges=[(people[0], people[1]), (people[1], people[2])])
-    with pytest.raises(ValueError, match="pickle keeps any"):
-        bandit.save(tmp_path / "model")
-    assert same_belief(pickle.loads(pickle.dumps(bandit)), bandit)
-    with pytest.raises(KeyError):
-        bandit.select(Person(), np.eye(3))
-
-
-def test_a_cycle_through_a_user_is_collected() -> None:
-    person = Person()
-    bandit = goblin.GobLin([(person, "ann")], dimension=1)
-    person.bandit = bandit
+def test_a_cycle_is_collected() -> None:
+    bandit: Any = goblin.GobLin(PATH, dimension=1)
+    bandit.itself = bandit
     gone = weakref.ref(bandit)
-    del bandit, person
+    del bandit
     gc.collect()
     assert gone() is None
 
@@ -280,6 +255,65 @@ def test_wrong_options() -> None:
         goblin.Bandit(PATH, 2, 0.1)
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"dimension": 2.5}, ValueError, r"^dimension: 2\.5 \(must be a whole number\)$"),
+        ({"dimension": [2]}, TypeError, r"^dimension: \[2\] \(must be a whole number\)$"),
+        ({"dimension": None}, TypeError, r"^dimension: None \(must be a whole number\)$"),
+        ({"dimension": "2"}, TypeError, r"^dimension: '2' \(must be a whole number\)$"),
+        ({"dimension": 10**30}, ValueError, r"^dimension: 1000.* \(must be at most"),
+        ({"dimension": float("nan")}, ValueError, r"^dimension: nan \(must be a whole number\)$"),
+        ({"alpha": [0.1]}, TypeError, r"^alpha: \[0\.1\] \(must be a number\)$"),
+        ({"alpha": None}, TypeError, r"^alpha: None \(must be a number\)$"),
+        ({"coupling": "1"}, TypeError, r"^coupling: '1' \(must be a number\)$"),
+        ({"engine": 3}, TypeError, r"^engine: 3 \(must be a text\)$"),
+        ({"memory_limit": 1.5}, ValueError, r"^memory_limit: 1\.5 \(must be a whole number\)$"),
+        ({"printed_bound": 1.0}, ValueError, r"^printed_bound: 1\.0 \(must be three numbers"),
+        ({"printed_bound": (1.0, [2], 3.0)}, TypeError, r"^printed_bound\[1\]: \[2\] \(must be a number\)$"),
+        ({"users": 2.5}, ValueError, r"^users: 2\.5 \(must be a whole number"),
+    ],
+)
+def test_arguments_of_a_wrong_type(change: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        goblin.GobLin(**{"edges": PATH, "dimension": 2, **change})
+
+
+def test_calls_with_arguments_of_a_wrong_type() -> None:
+    bandit: Any = trained()
+    wrong: list[tuple[Any, str]] = [
+        (lambda: bandit.update("ann", np.ones(3), [1.0]), r"^reward: \[1\.0\] \(must be a number\)$"),
+        (lambda: bandit.update("ann", np.ones(3), None), r"^reward: None \(must be a number\)$"),
+        (lambda: bandit.rank("ann", np.eye(3), [2]), r"^k: \[2\] \(must be a whole number\)$"),
+        (lambda: bandit.add_edge("ann", "cat", "heavy"), r"^weight: 'heavy' \(must be a number\)$"),
+        (lambda: bandit.add_user("dan", cluster="x"), r"^cluster: 'x' \(must be a whole number\)$"),
+        (lambda: goblin.cluster(PATH, [2]), r"^clusters: \[2\] \(must be a whole number\)$"),
+        (lambda: goblin.Cliques(size=[3]), r"^size: \[3\] \(must be a whole number\)$"),
+        (lambda: goblin.Cliques(payoff_noise="x"), r"^payoff_noise: 'x' \(must be a number\)$"),
+        (lambda: goblin.Linear(PATH, arms=None), r"^arms: None \(must be a whole number\)$"),
+        (lambda: goblin.sweep(goblin.Cliques(), rounds="x"), r"^rounds: 'x' \(must be a whole number\)$"),
+        (lambda: goblin.networks.communities([3]), r"^users: \[3\] \(must be a whole number\)$"),
+        (lambda: bandit.partial_fit(None, np.eye(3), np.ones(3)), r"^users: None \(must be a list or an array"),
+        (lambda: goblin.simulate(goblin.Cliques(), bandit), r"^bandit: Cliques\(.* \(must be a goblin\.Bandit\)$"),
+        (lambda: goblin.simulate(bandit, "x"), r"^world: 'x' \(must be a goblin\.World\)$"),
+        (lambda: goblin.Catalogue("x"), r"^data: 'x' \(must be a goblin\.Dataset\)$"),
+        (lambda: goblin.GobLinMacro(PATH, clusters=None), r"^clusters: None \(must be a number of clusters"),
+        (lambda: goblin.GobLinMacro(PATH, clusters="two"), r"^clusters: 'two' \(must be a number of clusters"),
+    ]
+    before = bandit.copy()
+    for call, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            call()
+    assert same_belief(bandit, before) and len(bandit) == 3
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    bandit = goblin.GobLin(PATH, dimension=2.0, memory_limit=1e9)  # type: ignore[arg-type]
+    assert bandit.dimension == 2 and bandit.rank("ann", np.eye(2), 1.0).shape == (1,)  # type: ignore[arg-type]
+    assert goblin.GobLinMacro(PATH, dimension=np.int64(2), clusters=2.0).summary()["nodes"] == 2  # type: ignore[arg-type]
+    assert len(goblin.Graph([(0, 1)], users=3.0)) == 3  # type: ignore[arg-type]
+
+
 def test_options_matter() -> None:
     X = np.eye(3)
     plain = trained().scores("bob", X)
@@ -292,9 +326,128 @@ def test_options_matter() -> None:
     np.testing.assert_allclose(sparse.scores("bob", X).score, plain.score, atol=1e-7)
 
 
+def test_evidence_is_what_was_learned(random: np.random.Generator) -> None:
+    for kind in KINDS:
+        bandit = kind(PATH, dimension=3)
+        X, rewards = random.normal(size=(20, 3)), random.normal(size=20)
+        bandit.partial_fit(["ann"] * 15 + ["bob"] * 5, X, rewards)
+        seen = bandit.evidence("ann")
+        np.testing.assert_allclose(seen.S, X[:15].T @ X[:15], atol=1e-12)
+        np.testing.assert_allclose(seen.c, X[:15].T @ rewards[:15], atol=1e-12)
+        assert seen.count == 15 and seen.squared_rewards == pytest.approx(np.sum(rewards[:15] ** 2))
+        nothing = bandit.evidence("cat")
+        assert nothing.count == 0 and not nothing.S.any() and nothing.c.shape == (3,)
+    bare = goblin.LinUcbSin(PATH, dimension=3, evidence_per_node=True)
+    with pytest.raises(ValueError, match="evidence_per_node"):
+        bare.evidence("ann")
+    with pytest.raises(goblin.UnknownUser):
+        bandit.evidence("nobody")
+
+
+@pytest.mark.parametrize("kind", [goblin.GobLinMacro, goblin.GobLinBlock])
+def test_a_user_who_moved_has_always_been_there(kind: Any) -> None:
+    def learn(clusters: list[int]) -> goblin.Bandit:
+        return trained(lambda *args, **kwargs: kind(*args, clusters=clusters, **kwargs))
+
+    moved, always = learn([0, 0, 1]), learn([0, 1, 1])
+    moved.move_user("bob", 1)
+    assert moved.cluster("bob") == 1
+    for user in moved.users:
+        np.testing.assert_allclose(moved.mean(user), always.mean(user), atol=1e-10)
+        np.testing.assert_allclose(moved.covariance(user), always.covariance(user), atol=1e-10)
+    wrong: list[tuple[Any, Any, type[Exception]]] = [
+        ("bob", 7, ValueError),
+        ("bob", -1, ValueError),
+        ("bob", [1], TypeError),
+        ("bob", 2**40, ValueError),
+        ("dan", 1, goblin.UnknownUser),
+    ]
+    for user, cluster, error in wrong:
+        with pytest.raises(error):
+            moved.move_user(user, cluster)
+    assert moved.cluster("bob") == 1
+    with pytest.raises(ValueError, match="must be one with clusters"):
+        trained().move_user("ann", 0)
+
+
+def test_a_ridge_for_each_user(tmp_path: Path) -> None:
+    def learn(ridge: Any) -> goblin.Bandit:
+        return trained(lambda *args, **kwargs: goblin.GobLin(*args, ridge=ridge, **kwargs))
+
+    assert same_belief(learn([2.0, 2.0, 2.0]), learn(2.0))
+    ridges = np.array([0.5, 1.0, 4.0])
+    bandit = learn(ridges)
+    assert same_belief(bandit, learn({"cat": 4.0, "ann": 0.5, "bob": 1.0}))
+    assert not same_belief(bandit, learn(1.0))
+    prior = goblin.LinUcbInd(PATH, dimension=1, ridge=ridges)
+    assert [prior.covariance(user)[0, 0] for user in prior.users] == pytest.approx([2.0, 1.0, 0.25])
+    bandit.save(tmp_path / "model")
+    for kept in (bandit, goblin.load(tmp_path / "model"), pickle.loads(pickle.dumps(bandit))):
+        assert np.array_equal(kept.ridge, ridges)
+        kept.add_user("dan")
+        assert np.array_equal(kept.ridge, [*ridges, 1.0])
+    macro = goblin.GobLinMacro(PATH, dimension=1, clusters=[0, 0, 1], ridge=[1.0, 2.0])
+    assert macro.covariance("ann") > macro.covariance("cat")
+    wrong: list[tuple[Any, type[Exception]]] = [
+        ([1.0, 2.0], ValueError),
+        ([1.0, -2.0, 1.0], ValueError),
+        ([[1.0], [2.0], [3.0]], ValueError),
+        ([], ValueError),
+        ("x", TypeError),
+        (None, TypeError),
+        ({"ann": 1.0}, KeyError),
+    ]
+    for ridge, error in wrong:
+        with pytest.raises(error, match="ridge"):
+            learn(ridge)
+
+
+def test_alpha_may_change() -> None:
+    """It only scores: the same belief with another alpha."""
+    bandit, X = trained(), np.eye(3)
+    other = trained(lambda *args, **kwargs: goblin.GobLin(*args, **{**kwargs, "alpha": 0.7}))
+    bandit.alpha = 0.7
+    assert bandit.alpha == 0.7 and "alpha=0.7" in repr(bandit)
+    assert np.array_equal(bandit.scores("ann", X).score, other.scores("ann", X).score)
+    for wrong, error in (
+        (-1.0, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        ([1], TypeError),
+        (None, TypeError),
+    ):
+        with pytest.raises(error, match=r"^alpha: .*must be"):
+            bandit.alpha = wrong  # type: ignore[assignment]
+    assert bandit.alpha == 0.7
+    assert pickle.loads(pickle.dumps(bandit)).alpha == bandit.copy().alpha == 0.7
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    assert {kind(PATH).alpha for kind in KINDS} == {_core.default_alpha} == {0.1}
+    assert inspect.signature(goblin.GobLin).parameters["alpha"].default == 0.1
+    assert goblin.sweep(goblin.Cliques(), "linucb-sin", rounds=1).traces[0].alpha == 0.1
+
+
+def test_policies_are_those_of_the_library() -> None:
+    assert set(goblin.policies) == {kind(PATH, dimension=1).policy for kind in KINDS}
+    assert set(_core.clustered_policies()) == {"gob.lin.macro", "gob.lin.block"}
+
+
+def test_friends_that_are_refused_are_named() -> None:
+    bandit = trained()
+    with pytest.raises(ValueError, match=r"^friend: 'ann' \(must be somebody else than the user\)$"):
+        bandit.add_edge("ann", "ann")
+    with pytest.raises(ValueError, match=r"^edge: 'ann' to 'cat' \(must be in the graph\)$"):
+        bandit.remove_edge("ann", "cat")
+    with pytest.raises(ValueError, match=r"^weight: -1 \(must be finite and positive\)$"):
+        bandit.add_edge("ann", "cat", -1)
+
+
 def test_what_a_bandit_says_of_itself() -> None:
     bandit = trained()
     assert repr(bandit) == "GobLin(3 users, dimension=3, alpha=0.2, 30 rewards)"
     assert (bandit.policy, bandit.dimension, bandit.alpha, bandit.users) == ("gob.lin", 3, 0.2, ["ann", "bob", "cat"])
     assert bandit.graph.edge_count == 2 and bandit.log_determinant > 0
     assert bandit.summary()["rewards"] == 30
+    other = goblin.GobLin(PATH, ridge=2.0, coupling=0.5)
+    assert (bandit.ridge, bandit.coupling, other.ridge, other.coupling) == (1.0, 1.0, 2.0, 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import networkx
@@ -46,7 +47,7 @@ MATRIX = np.array([[0, 0.5, 0], [0.5, 0, 2.0], [0, 2.0, 0]])
         (scipy.sparse.coo_matrix(np.triu(MATRIX)), WEIGHTED),
         (networkx.from_numpy_array(MATRIX), WEIGHTED),
         (pandas.DataFrame({"a": [0, 1], "b": [1, 2], "w": [0.5, 2.0]}), WEIGHTED),
-        ([(0, 1, 0.25), (1, 0, 0.25), (1, 2, 2.0)], WEIGHTED),
+        ([(0, 1, 0.25), (0, 1, 0.25), (1, 2, 2.0)], WEIGHTED),
     ],
 )
 def test_every_form(edges: Any, expected: dict[Any, float]) -> None:
@@ -55,8 +56,61 @@ def test_every_form(edges: Any, expected: dict[Any, float]) -> None:
     assert weights_of(graph) == expected
 
 
-def test_any_hashable_names() -> None:
-    names: list[Any] = ["ann", 7, ("x", 1), None, frozenset({3}), 2.5]
+def both_ways(edges: Any) -> list[Any]:
+    return [*edges, *((b, a, *weight) for a, b, *weight in edges)]
+
+
+DIRECTED = [(0, 1, 0.5), (1, 2, 2.0)]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        both_ways(DIRECTED),
+        np.array(both_ways(DIRECTED)),
+        pandas.DataFrame(both_ways(DIRECTED)),
+        polars.DataFrame(both_ways(DIRECTED), orient="row"),
+        networkx.from_numpy_array(MATRIX, create_using=networkx.DiGraph),
+        [*DIRECTED, (1, 0, 0.25), (1, 0, 0.25)],  # the same direction adds up
+        [*DIRECTED, (1, 0, 0.25)],  # the larger direction counts
+        scipy.sparse.csr_matrix(MATRIX - np.array([[0, 0, 0], [0.25, 0, 0], [0, 0, 0]])),
+    ],
+    ids=["list", "array", "pandas", "polars", "DiGraph", "again", "larger", "matrix"],
+)
+def test_both_directions_are_one_edge(edges: Any) -> None:
+    with pytest.warns(
+        UserWarning, match=r"edges: (2 pairs of users are|a pair of users is) listed in both directions \("
+    ) as warned:
+        graph = goblin.Graph(edges)
+    assert weights_of(graph) == WEIGHTED and graph.users == [0, 1, 2]
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning) as warned:
+        goblin.GobLin(edges, dimension=1)
+    assert warned[0].filename == __file__
+
+
+def test_a_symmetric_matrix_is_no_surprise() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert weights_of(goblin.Graph(scipy.sparse.csr_matrix(MATRIX))) == WEIGHTED
+        assert weights_of(goblin.Graph(networkx.from_numpy_array(MATRIX))) == WEIGHTED
+        assert weights_of(goblin.Graph([(0, 1), (0, 1), (1, 2)])) == {frozenset((0, 1)): 2.0, frozenset((1, 2)): 1.0}
+
+
+def test_self_loops() -> None:
+    edges = [("ann", "bob"), ("cat", "cat"), ("dan", "dan")]
+    with pytest.raises(ValueError, match=r"^edges\[1\]: joins user 'cat' to itself; 1 more do so \(.*drop_self_loops"):
+        goblin.Graph(edges)
+    graph = goblin.Graph(edges, drop_self_loops=True)
+    assert graph.users == ["ann", "bob", "cat", "dan"] and graph.edge_count == 1
+    matrix = scipy.sparse.csr_matrix(MATRIX + np.eye(3))
+    with pytest.raises(ValueError, match=r"^edges: joins user 0 to itself"):
+        goblin.Graph(matrix)
+    assert weights_of(goblin.Graph(matrix, drop_self_loops=True)) == WEIGHTED
+
+
+def test_names_of_every_type() -> None:
+    names: list[Any] = ["ann", 7, ("x", 1), b"raw", 2.5]
     graph = goblin.Graph(list(itertools.pairwise(names)))
     assert graph.users == names
     bandit = goblin.GobLin(graph, dimension=1)
@@ -87,18 +141,19 @@ def test_users_in_order_of_appearance_or_as_given() -> None:
     [
         (np.ones(4), ValueError, r"edges: shape \(4,\)"),
         (np.ones((2, 4)), ValueError, "edges: 4 columns"),
-        (np.array([[0.5, 1.0]]), ValueError, "no whole number"),
-        (np.array([[np.nan, 1.0]]), ValueError, "no whole number"),
+        (np.array([[0, 1], [0.5, 1.0]]), ValueError, r"^edges\[1\]: 0\.5 \(must be a whole number .* come in a list\)"),
+        (np.array([[0, 1], [1.0, np.nan]]), ValueError, r"^edges\[1\]: nan \(must be a whole number .* is no user\)"),
+        ([1, 2], ValueError, r"^edges\[0\]: 1 \(must be a pair or a triple\)"),
         ([(0, 1), (1,)], ValueError, r"edges\[1\]: \(1,\) \(must be a pair or a triple\)"),
         (["ab"], ValueError, r"edges\[0\]: 'ab'"),
-        ([(0, 1, "heavy")], ValueError, "a weight is no number"),
-        ([(0, 1, -1.0)], ValueError, "positive"),
+        ([(0, 1, 2.0), (0, 1, "heavy")], ValueError, r"^edges\[1\]: weight: 'heavy' \(must be a number\)"),
+        ([(0, 1, -1.0)], ValueError, r"^edges\[0\]: weight -1 between 0 and 1 \(must be finite and positive\)"),
         ([(0, 1, np.nan)], ValueError, "finite"),
         ([(0, 0)], ValueError, "itself|self"),
         ("edges.tsv", ValueError, "edges: str"),
         (7, ValueError, "edges: int"),
         (scipy.sparse.csr_matrix(np.ones((2, 3))), ValueError, r"edges: shape \(2, 3\)"),
-        ([([], 1)], TypeError, "unhashable"),
+        ([([], 1)], TypeError, r"^edges\[0\]: \[\] \(must be a text, a number, bytes or a tuple of these"),
     ],
 )
 def test_wrong_edges(edges: Any, error: type[Exception], message: str) -> None:

@@ -47,7 +47,7 @@ def test_simulate_is_the_loop_one_would_write() -> None:
         reward += round.payoffs[arm]
         regret += round.expected.max() - round.expected[arm]
         assert trace.rows["arm"][t] == arm and trace.rows["user"][t] == round.user
-    assert (trace.rounds, trace.policy, trace.world, trace.alpha) == (150, "gob.lin", "cliques", 0.05)
+    assert (trace.rounds, trace.policy, trace.world, trace.alpha) == (150, "gob.lin", "cliques", 0.1)
     assert trace.reward == pytest.approx(reward) and trace.regret == pytest.approx(regret)
     assert trace.normalized_reward == trace.reward - trace.random_reward
     assert trace.regret_bound is not None and trace.regret_bound > trace.regret
@@ -154,9 +154,18 @@ def test_wrong_data() -> None:
         ({"contexts": np.ones(2)}, ValueError, r"contexts: shape \(2,\)"),
         ({"contexts": [[1.0, np.nan], [0, 1]]}, ValueError, r"contexts: shape \(2, 2\): nan"),
         ({"items": ["tea"]}, ValueError, r"contexts: shape \(2, 2\) \(must be \(1, dimension\)"),
-        ({"payoffs": [(0, 5, 1.0)]}, KeyError, "item 5 is not known"),
+        (
+            {"payoffs": [(0, 0, 1.0), (0, 5, 1.0), (1, 6, 1.0)]},
+            KeyError,
+            r"payoffs\[1\]: item 5 is not known; nor .* 1 more",
+        ),
         ({"payoffs": [(0, 0, np.inf)]}, ValueError, "inf"),
-        ({"payoffs": [(0, 0, 1.0), (0, 0, 2.0)]}, ValueError, "again"),
+        (
+            {"payoffs": [(0, 0, 1.0), (0, 0, 2.0)]},
+            ValueError,
+            r"^payoffs\[1\]: user 0 and item 0 again .* 1 of the 2 rows .*add",
+        ),
+        ({"payoffs": [(0, 0, 1.0), (0, 1, "x")]}, ValueError, r"^payoffs\[1\]: payoff: 'x' \(must be a number\)"),
         ({"payoffs": [(0, 0)]}, ValueError, "2 columns"),
         ({"users": 2, "payoffs": [(7, 0, 1.0)]}, KeyError, "user 7"),
     ]
@@ -258,6 +267,15 @@ def test_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     assert trace.plot("regret", ax=axes, color="red") is axes and len(axes.get_lines()) == 2
     swept = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], rounds=50, record_every=5)
     assert len(swept.plot().get_lines()) == 2
+    plain = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], rounds=300)
+    assert [len(line.get_xdata()) for line in plain.plot().get_lines()] == [100, 100]
+    assert plain.columns()["round"][:2].tolist() == [3, 6]
+    for nothing in (
+        goblin.sweep(worlds, rounds=5, record_every=0),
+        goblin.simulate(goblin.GobLin(worlds[0].graph, dimension=4), worlds[0], rounds=5, record_every=0),
+    ):
+        with pytest.raises(ValueError, match=r"no round was recorded.*record_every must be above 0"):
+            nothing.plot()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         trace.plot()

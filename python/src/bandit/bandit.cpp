@@ -1,0 +1,43 @@
+#include "goblin/bandit/bandit.hpp"
+
+#include "bandit/calls.hpp"
+
+#include <nanobind/stl/string.h>
+#include <string>
+
+namespace goblin::python {
+
+namespace {
+
+/// The names of those policies that `wanted` is true of, in the library's order.
+template <typename Wanted>
+nb::tuple policy_names(Wanted wanted) {
+  nb::list names;
+  for (const Policy policy : all_policies) {
+    if (wanted(policy)) names.append(std::string(name_of(policy)));
+  }
+  return nb::tuple(names);
+}
+
+}  // namespace
+
+void bind_bandit(nb::module_& module) {
+  module.def(
+      "policy_names", [] { return policy_names([](Policy) { return true; }); },
+      nb::sig("def policy_names() -> tuple[str, ...]"), "All policies.");
+  module.def(
+      "clustered_policies", [] { return policy_names(&uses_clusters); },
+      nb::sig("def clustered_policies() -> tuple[str, ...]"), "Those that need clusters of the users.");
+  module.attr("default_alpha") = BanditOptions().alpha;
+
+  BanditClass bandit(module, "Bandit", nb::is_weak_referenceable(),
+                     "What all policies can do; goblin.Bandit is the class to use.");
+  bind_making(bandit);
+  bind_deciding(bandit);
+  bind_learning(bandit);
+  bind_editing(bandit);
+  bind_inspecting(bandit);
+  bind_keeping(bandit);
+}
+
+}  // namespace goblin::python

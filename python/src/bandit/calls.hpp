@@ -1,0 +1,68 @@
+#pragma once
+
+#include "arguments.hpp"
+#include "arrays.hpp"
+#include "bindings.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+/// What the methods of goblin._core.Bandit have in common; each file of this folder binds some of them.
+namespace goblin::python {
+
+using BanditClass = nb::class_<PythonBandit>;
+
+/// Making one: the constructor of every policy.
+void bind_making(BanditClass& bandit);
+/// What changes nothing: select, scores, bounds, rank, predict_expectations.
+void bind_deciding(BanditClass& bandit);
+/// Rewards: update, partial_fit.
+void bind_learning(BanditClass& bandit);
+/// Users, friends and options that change while the bandit runs.
+void bind_editing(BanditClass& bandit);
+/// What a bandit says of itself: the belief about a user, the graph, the options, a summary.
+void bind_inspecting(BanditClass& bandit);
+/// Copies, model files and pickles.
+void bind_keeping(BanditClass& bandit);
+
+/// Reads the bandit, beside other readers and without the GIL.
+template <typename Work>
+void read(const PythonBandit& self, Work work) {
+  work_under<ReadLock>(self.mutex, work);
+}
+
+/// Changes the bandit, alone and without the GIL.
+template <typename Work>
+void change(PythonBandit& self, Work work) {
+  work_under<WriteLock>(self.mutex, work);
+}
+
+/// What ask(bandit) gives; see read.
+template <typename Ask>
+auto asked(const PythonBandit& self, Ask ask) {
+  std::optional<decltype(ask(self.bandit))> result;
+  read(self, [&] { result.emplace(ask(self.bandit)); });
+  return *std::move(result);
+}
+
+/// Does something with an array; what the library says about its numbers gets the array's name and shape.
+template <typename Work>
+void naming(const Array<double>& array, Work work) {
+  try {
+    work();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(array.described() + ": " + error.what());
+  }
+}
+
+inline std::size_t dimension_of(const PythonBandit& self) { return self.bandit.options().dimension; }
+
+/// Checks the contexts of a batch: (rows, dimension), a row for each user.
+inline void check_rows(const Array<double>& contexts, std::size_t rows, std::size_t dimension) {
+  contexts.expect(contexts.dimensions() == 2 && contexts.size(0) == rows && contexts.size(1) == dimension,
+                  "(" + std::to_string(rows) + ", " + std::to_string(dimension) + "), one row a user");
+}
+
+}  // namespace goblin::python

@@ -1,0 +1,216 @@
+#include "bandit/calls.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+/// Candidates: (arms, dimension).
+std::size_t arms_of(const Array<double>& contexts, std::size_t dimension) {
+  if (contexts.dimensions() != 2 || contexts.size(0) == 0 || contexts.size(1) != dimension) {
+    contexts.fail_shape("(arms, " + std::to_string(dimension) + "), one row a candidate");
+  }
+  return contexts.size(0);
+}
+
+/// Asks the bandit about a user's candidates: ask(index, contexts, mask), without the GIL. With no candidates left out
+/// `allowed` is None.
+template <typename Ask>
+void ask_about(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, Ask ask) {
+  const Array<double> contexts(candidates, "X");
+  const std::size_t dimension = dimension_of(self);
+  const std::size_t arms = arms_of(contexts, dimension);
+  const NodeId index = self.users.find(user);
+  std::optional<Array<bool>> flags;
+  Mask mask;
+  if (!allowed.is_none()) {
+    flags.emplace(allowed, "allowed");
+    flags->expect(flags->dimensions() == 1 && flags->size(0) == arms,
+                  "(" + std::to_string(arms) + ",), one a candidate");
+    mask = {reinterpret_cast<const std::uint8_t*>(flags->all().data()), arms};
+  }
+  naming(contexts, [&] { read(self, [&] { ask(index, Contexts{contexts.all(), dimension}, mask); }); });
+}
+
+std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  thread_local Decision decision;  // its memory is used again
+  ask_about(self, user, candidates, allowed,
+            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  return decision.arm;
+}
+
+Decision decision_of(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  Decision decision;
+  ask_about(self, user, candidates, allowed,
+            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  return decision;
+}
+
+nb::object bounds(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  return array_of(decision_of(self, user, candidates, allowed).bounds);
+}
+
+nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+  const Decision decision = decision_of(self, user, candidates, allowed);
+  return nb::module_::import_("goblin._types")
+      .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
+}
+
+nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle k, nb::handle allowed) {
+  const std::size_t count = whole_argument(k, "k", 1);
+  thread_local Decision decision;  // their memory is used again
+  thread_local std::vector<Ranked> ranked;
+  ask_about(self, user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
+    self.bandit.rank(index, contexts, count, mask, decision, ranked);
+  });
+  return column_of<std::int64_t>(ranked, [](const Ranked& one) { return one.arm; });
+}
+
+/// Means for (rows, dimension), one a row, or for (rows, arms, dimension).
+nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::handle contexts) {
+  const std::size_t dimension = dimension_of(self);
+  const auto who = self.users.find_all(users);
+  const Array<double> x(contexts, "X");
+  const bool has_arms = x.dimensions() == 3;
+  if (has_arms) {
+    x.expect(x.size(0) == who.size() && x.size(2) == dimension,
+             "(" + std::to_string(who.size()) + ", arms, " + std::to_string(dimension) + ")");
+  } else {
+    check_rows(x, who.size(), dimension);
+  }
+  const std::size_t arms = has_arms ? x.size(1) : 1;
+  std::vector<double> means;
+  means.reserve(who.size() * arms);
+  naming(x, [&] {
+    read(self, [&] {
+      Decision decision;
+      for (std::size_t begin = 0, end = 0; begin < who.size() && arms > 0; begin = end) {
+        while (end < who.size() && who[end] == who[begin]) ++end;  // rows of the same user go together
+        const auto rows = x.all().subspan(begin * arms * dimension, (end - begin) * arms * dimension);
+        self.bandit.select(who[begin], {rows, dimension}, {}, decision);
+        means.insert(means.end(), decision.means.begin(), decision.means.end());
+      }
+    });
+  });
+  std::vector<std::size_t> shape = {who.size()};
+  if (has_arms) shape.push_back(arms);
+  return array_of(std::move(means), std::move(shape));
+}
+
+constexpr const char* select_doc = R"(The arm to play for a user: the candidate with the highest score.
+
+The score of candidate x is its upper confidence bound, ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``: the reward that
+the user's belief expects, and how uncertain it is. Deciding changes nothing, and many threads may do it at once. Ties
+go to the lowest index.
+
+Parameters
+----------
+user : a user of the bandit; ``KeyError`` if it is none
+X : array of shape (arms, dimension), a row for each candidate
+allowed : booleans of shape (arms,), optional; candidates with False are left out
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
+>>> bandit.update("ann", [0.0, 1.0], 1.0)
+>>> bandit.select("bob", [[1.0, 0.0], [0.0, 1.0]])
+1
+>>> bandit.select("bob", [[1.0, 0.0], [0.0, 1.0]], allowed=[True, False])
+0
+)";
+
+constexpr const char* scores_doc = R"(How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+
+``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
+Candidates that ``allowed`` leaves out have mean and width 0 and score -inf.
+
+Parameters
+----------
+user, X, allowed : as in ``select``
+
+>>> import goblin
+>>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2, alpha=1.0)
+>>> for _ in range(3):
+...     bandit.update("ann", [1.0, 0.0], 1.0)
+>>> bandit.scores("ann", [[1.0, 0.0], [0.0, 1.0]]).mean.round(3)
+array([0.75, 0.  ])
+)";
+
+constexpr const char* bounds_doc =
+    R"(How far each score can be from that of the exact algorithm: an array of shape (arms,).
+
+Proved for each candidate anew with the engine ``local``, which learns only near a user and to a tolerance. The engines
+``dense`` and ``sparse`` say 0: they are exact but for rounding and the tolerance of their solves.
+
+>>> import goblin
+>>> friends = [(k, k + 1) for k in range(1000)]
+>>> exact, local = (goblin.GobLin(friends, dimension=1, engine=engine) for engine in ("dense", "local"))
+>>> for bandit in (exact, local):
+...     for k in range(0, 1000, 10):
+...         bandit.update(k, [1.0], 1.0)
+>>> off = abs(exact.scores(55, [[1.0]]).score - local.scores(55, [[1.0]]).score)
+>>> bool(off <= local.bounds(55, [[1.0]]))
+True
+)";
+
+constexpr const char* rank_doc =
+    R"(The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.
+
+Parameters
+----------
+user, X, allowed : as in ``select``
+k : how many, at least 1
+
+>>> import goblin
+>>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2).tolist()
+[1, 2]
+)";
+
+constexpr const char* predict_doc = R"(Expected rewards ``w_i . x`` for a batch.
+
+Parameters
+----------
+users : n users, as a list, an array or a column
+X : array of shape (n, dimension), a context for each; gives shape (n,).
+    Or of shape (n, arms, dimension), candidates for each; gives shape (n, arms)
+
+>>> import goblin
+>>> bandit = goblin.GobLin([(0, 1)], dimension=1)
+>>> bandit.update(0, [1.0], 1.0)
+>>> bandit.predict_expectations([0, 1], [[1.0], [1.0]]).round(3)
+array([0.4, 0.2])
+)";
+
+}  // namespace
+
+void bind_deciding(BanditClass& bandit) {
+  const auto none = nb::none();
+  bandit.def("select", &select, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+             nb::sig("def select(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None) -> int"),
+             select_doc);
+  bandit.def("scores", &scores, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+             nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
+             scores_doc);
+  bandit.def("bounds", &bounds, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+             nb::sig("def bounds(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
+             bounds_doc);
+  bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X").none(), nb::arg("k").none(),
+             nb::arg("allowed").none() = none,
+             nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
+                     "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),
+             rank_doc);
+  bandit.def("predict_expectations", &predict_expectations, nb::arg("users").none(), nb::arg("X").none(),
+             nb::sig("def predict_expectations(self, users: collections.abc.Iterable[collections.abc.Hashable], "
+                     "X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
+             predict_doc);
+}
+
+}  // namespace goblin::python

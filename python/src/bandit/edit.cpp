@@ -1,0 +1,147 @@
+#include "bandit/calls.hpp"
+
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace goblin::python {
+namespace {
+
+/// Everything that can be refused is refused before the first of the two, bandit and users, has changed.
+void add_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+  const nb::object plain = checked_name(user, "user");
+  std::optional<NodeId> wanted;
+  if (!cluster.is_none()) wanted = static_cast<NodeId>(whole_argument(cluster, "cluster"));
+  const std::string text = self.bandit_has_names ? text_of(plain) : "";
+  const WriteLock lock = lock_with_gil<WriteLock>(self.mutex);
+  if (self.users.contains(plain)) {
+    throw std::invalid_argument("user: " + shown(plain) + " (must not be there already)");
+  }
+  self.bandit.add_user(text, wanted);
+  self.users.add(plain);
+}
+
+void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, nb::handle weight) {
+  const double number = number_argument(weight, "weight");
+  const NodeId a = self.users.find(user);
+  const NodeId b = self.users.find(friend_);
+  if (a == b) throw std::invalid_argument("friend: " + shown(friend_) + " (must be somebody else than the user)");
+  change(self, [&] { self.bandit.add_edge(a, b, number); });
+}
+
+void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
+  const NodeId a = self.users.find(user);
+  const NodeId b = self.users.find(friend_);
+  try {
+    change(self, [&] { self.bandit.remove_edge(a, b); });
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument("edge: " + shown(user) + " to " + shown(friend_) + " (must be in the graph)");
+  }
+}
+
+void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+  const std::size_t number = whole_argument(cluster, "cluster");
+  const NodeId index = self.users.find(user);
+  if (number > std::numeric_limits<NodeId>::max()) {
+    throw std::invalid_argument("cluster: " + shown(cluster) + " (must be at most the number of clusters)");
+  }
+  change(self, [&] { self.bandit.move_user(index, static_cast<NodeId>(number)); });
+}
+
+void set_alpha(PythonBandit& self, nb::handle alpha) {
+  const double number = number_argument(alpha, "alpha");
+  change(self, [&] { self.bandit.set_alpha(number); });
+}
+
+constexpr const char* alpha_doc = R"(How much uncertainty attracts; 0 never explores. May be set at any time.
+
+Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, alpha=1.0)
+>>> bandit.scores("ann", [[1.0]]).width.round(3)
+array([0.68])
+>>> bandit.alpha = 0.5
+>>> bandit.scores("ann", [[1.0]]).width.round(3)
+array([0.34])
+)";
+
+constexpr const char* add_user_doc = R"(A new user without friends: a text, a number, bytes or a tuple of these.
+
+Policies with clusters put the user into the given cluster, a number, or into a new one.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+>>> bandit.add_user("cat")
+>>> bandit.add_edge("cat", "ann")
+>>> bandit.users
+['ann', 'bob', 'cat']
+)";
+
+constexpr const char* move_user_doc = R"(Puts a user into another cluster, for the policies with clusters.
+
+The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
+new cluster.
+
+>>> import goblin
+>>> friends = [("ann", "bob"), ("bob", "cat")]
+>>> bandit = goblin.GobLinMacro(friends, dimension=1, clusters=[0, 0, 1])
+>>> bandit.update("bob", [1.0], 1.0)
+>>> bandit.move_user("bob", 1)
+>>> bandit.cluster("bob")
+1
+)";
+
+constexpr const char* add_edge_doc =
+    R"(Makes two users friends, or better ones: a second edge adds to the weight of the first.
+
+The belief becomes what it would be had the graph always been so: ``N`` gets ``coupling weight`` times the Laplacian of
+the edge.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, users=["ann", "bob", "cat"])
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.mean("cat")
+array([0.])
+>>> bandit.add_edge("cat", "ann", weight=2.0)
+>>> bandit.mean("cat").round(3)
+array([0.211])
+)";
+
+constexpr const char* remove_edge_doc = R"(Ends a friendship, whatever its weight.
+
+The belief becomes what it would be had it never been; ``ValueError`` if the two are no friends.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.remove_edge("ann", "bob")
+>>> bandit.mean("ann").round(3)
+array([0.5])
+)";
+
+}  // namespace
+
+void bind_editing(BanditClass& bandit) {
+  bandit.def("add_user", &add_user, nb::arg("user").none(), nb::arg("cluster").none() = nb::none(),
+             nb::sig("def add_user(self, user: collections.abc.Hashable, cluster: int | None = None) -> None"),
+             add_user_doc);
+  bandit.def("add_edge", &add_edge, nb::arg("user").none(), nb::arg("friend").none(), nb::arg("weight").none() = 1.0,
+             nb::sig("def add_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable, "
+                     "weight: float = 1.0) -> None"),
+             add_edge_doc);
+  bandit.def("remove_edge", &remove_edge, nb::arg("user").none(), nb::arg("friend").none(),
+             nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
+             remove_edge_doc);
+  bandit.def("move_user", &move_user, nb::arg("user").none(), nb::arg("cluster").none(),
+             nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
+  bandit.def_prop_rw(
+      "alpha",
+      [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.options().alpha; }); },
+      &set_alpha, nb::for_getter(nb::sig("def alpha(self) -> float")),
+      nb::for_setter(nb::sig("def alpha(self, value: float, /) -> None")), nb::for_setter(nb::arg("value").none()),
+      alpha_doc);
+}
+
+}  // namespace goblin::python

@@ -1,0 +1,185 @@
+#include "bandit/calls.hpp"
+
+#include <algorithm>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+nb::object mean(const PythonBandit& self, nb::handle user) {
+  const NodeId index = self.users.find(user);
+  return array_of(asked(self, [&](const Bandit& it) { return it.mean(index); }));
+}
+
+nb::object covariance(const PythonBandit& self, nb::handle user) {
+  const NodeId index = self.users.find(user);
+  const std::size_t dimension = dimension_of(self);
+  return array_of(asked(self, [&](const Bandit& it) { return it.covariance(index); }), {dimension, dimension});
+}
+
+nb::object evidence(const PythonBandit& self, nb::handle user) {
+  const NodeId index = self.users.find(user);
+  const std::size_t dimension = dimension_of(self);
+  std::vector<double> contexts(dimension * dimension, 0.0);
+  std::vector<double> rewards(dimension, 0.0);
+  std::size_t count = 0;
+  double squared_rewards = 0.0;
+  read(self, [&] {
+    const UserEvidence seen = self.bandit.evidence(index);
+    count = seen.count;
+    squared_rewards = seen.squared_rewards;
+    std::copy(seen.rewards.begin(), seen.rewards.end(), rewards.begin());
+    auto packed = seen.contexts.begin();  // the lower triangle, column by column
+    for (std::size_t column = 0; column < dimension && packed != seen.contexts.end(); ++column) {
+      for (std::size_t row = column; row < dimension; ++row, ++packed) {
+        contexts[row * dimension + column] = contexts[column * dimension + row] = *packed;
+      }
+    }
+  });
+  return nb::module_::import_("goblin._types")
+      .attr("Evidence")(array_of(std::move(contexts), {dimension, dimension}), array_of(std::move(rewards)), count,
+                        squared_rewards);
+}
+
+/// A number, or an array where the nodes have ridges of their own.
+nb::object ridge(const PythonBandit& self) {
+  const auto [one, of_nodes] = asked(self, [](const Bandit& it) {
+    std::vector<double> ridges = it.options().node_ridges;
+    if (!ridges.empty()) ridges.resize(it.node_count(), it.options().ridge);  // nodes that came later
+    return std::pair(it.options().ridge, std::move(ridges));
+  });
+  return of_nodes.empty() ? nb::cast(one) : array_of(of_nodes);
+}
+
+std::optional<NodeId> cluster(const PythonBandit& self, nb::handle user) {
+  const NodeId index = self.users.find(user);
+  return asked(self, [&](const Bandit& it) { return it.cluster(index); });
+}
+
+/// The lock is held over both, the graph and the users, so that they belong together.
+PythonGraph graph(const PythonBandit& self) {
+  const ReadLock lock = lock_with_gil<ReadLock>(self.mutex);
+  std::optional<Graph> graph;
+  {
+    const nb::gil_scoped_release released;
+    graph.emplace(self.bandit.graph());
+  }
+  return {*std::move(graph), self.users};
+}
+
+constexpr const char* mean_doc = R"(``w_i``, what is believed of the user's vector: an array of shape (dimension,).
+
+>>> import goblin
+>>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 0.0], 1.0)
+>>> bandit.mean("ann")
+array([0.5, 0. ])
+)";
+
+constexpr const char* evidence_doc =
+    R"(All that was learned from the user's own rewards: ``S``, ``c``, ``count`` and ``squared_rewards``.
+
+``S`` is the sum of ``x x'``, ``c`` that of ``reward x``, ``count`` the number of rewards, ``squared_rewards`` the sum of
+their squares. Everything that the bandit believes follows from these sums and the graph.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 2.0], 3.0)
+>>> bandit.evidence("ann").S
+array([[1., 2.],
+       [2., 4.]])
+>>> bandit.evidence("ann").c, bandit.evidence("ann").count, bandit.evidence("bob").count
+(array([3., 6.]), 1, 0)
+)";
+
+constexpr const char* covariance_doc =
+    R"(``C_i``, how uncertain the user's vector is: an array of shape (dimension, dimension).
+
+The width of candidate x is ``alpha sqrt(x' C_i x ln(t + 1))``.
+
+>>> import goblin
+>>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
+>>> bandit.update("ann", [1.0, 0.0], 1.0)
+>>> bandit.covariance("ann")
+array([[0.5, 0. ],
+       [0. , 1. ]])
+)";
+
+}  // namespace
+
+nb::dict summary_of(const BanditSummary& summary) {
+  nb::dict result;
+  result["policy"] = std::string(name_of(summary.policy));
+  result["engine"] = std::string(name_of(summary.asked_engine));
+  result["users"] = summary.users;
+  result["nodes"] = summary.nodes;
+  result["edges"] = summary.edges;
+  result["rewards"] = summary.rewards;
+  result["unconverged_solves"] = summary.unconverged_solves;
+  result["bytes"] = summary.bytes;
+  nb::list components;
+  for (const ComponentSummary& component : summary.components) {
+    nb::dict part;
+    part["nodes"] = component.nodes;
+    part["edges"] = component.edges;
+    part["engine"] = std::string(name_of(component.engine));
+    part["reason"] = std::string(component.reason);
+    part["bytes"] = component.bytes;
+    components.append(part);
+  }
+  result["components"] = components;
+  return result;
+}
+
+void bind_inspecting(BanditClass& bandit) {
+  bandit.def("mean", &mean, nb::arg("user").none(),
+             nb::sig("def mean(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
+             mean_doc);
+  bandit.def("covariance", &covariance, nb::arg("user").none(),
+             nb::sig("def covariance(self, user: collections.abc.Hashable) -> numpy.typing.NDArray[numpy.float64]"),
+             covariance_doc);
+  bandit.def("evidence", &evidence, nb::arg("user").none(),
+             nb::sig("def evidence(self, user: collections.abc.Hashable) -> goblin._types.Evidence"), evidence_doc);
+  bandit.def("cluster", &cluster, nb::arg("user").none(),
+             nb::sig("def cluster(self, user: collections.abc.Hashable) -> int | None"),
+             "The user's cluster, where the policy has clusters.");
+  bandit.def(
+      "summary",
+      [](const PythonBandit& self) { return summary_of(asked(self, [](const Bandit& it) { return it.summary(); })); },
+      nb::sig("def summary(self) -> dict[str, typing.Any]"),
+      "What was asked for and what is used: the engine of each connected component and why, the bytes.");
+  bandit.def(
+      "__len__", [](const PythonBandit& self) { return self.users.size(); }, "The number of users.");
+  bandit.def(
+      "__contains__", [](const PythonBandit& self, nb::handle user) { return self.users.contains(user); },
+      nb::arg("user").none(), nb::sig("def __contains__(self, user: object) -> bool"), "Whether it is a user.");
+  bandit.def_prop_ro(
+      "users", [](const PythonBandit& self) { return self.users.list(); },
+      nb::sig("def users(self) -> list[typing.Any]"), "The users' names, in the order they came.");
+  bandit.def_prop_ro("graph", &graph, "The users' graph as it is now.");
+  bandit.def_prop_ro(
+      "policy", [](const PythonBandit& self) { return std::string(name_of(self.bandit.policy())); },
+      "The policy's name, as everywhere in goblin.");
+  bandit.def_prop_ro("dimension", &dimension_of, "How many numbers a context has.");
+  bandit.def_prop_ro(
+      "ridge", &ridge, nb::sig("def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]"),
+      "How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit\n"
+      "was made so. Fixed when the bandit is made; a node that comes later has 1.");
+  bandit.def_prop_ro(
+      "coupling", [](const PythonBandit& self) { return self.bandit.options().coupling; },
+      "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");
+  bandit.def_prop_ro(
+      "rewards", [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.rewards(); }); },
+      "The number of rewards learned.");
+  bandit.def_prop_ro(
+      "log_determinant",
+      [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.log_determinant(); }); },
+      "``ln |M_t|`` of the paper's Theorem 1.");
+}
+
+}  // namespace goblin::python

@@ -1,0 +1,83 @@
+#include "bandit/calls.hpp"
+
+#include <nanobind/stl/string.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+std::vector<NodeId> labels_of(nb::handle clusters) {
+  std::vector<NodeId> labels;
+  if (clusters.is_none()) return labels;
+  const Array<std::int64_t> numbers(clusters, "clusters");
+  numbers.expect(numbers.dimensions() == 1, "one-dimensional");
+  for (const std::int64_t label : numbers.all()) {
+    labels.push_back(static_cast<NodeId>(whole_argument(nb::int_(label), "clusters")));
+  }
+  return labels;
+}
+
+PrintedBound printed_bound_of(nb::handle given) {
+  if (PySequence_Check(given.ptr()) == 0 || nb::len(given) != 3) {
+    throw std::invalid_argument("printed_bound: " + shown(given) + " (must be three numbers: noise, delta, norm)");
+  }
+  return {.noise = number_argument(nb::object(given[0]), "printed_bound[0]"),
+          .delta = number_argument(nb::object(given[1]), "printed_bound[1]"),
+          .norm = number_argument(nb::object(given[2]), "printed_bound[2]")};
+}
+
+/// One number for all nodes, or one for each.
+void set_ridge(BanditOptions& options, nb::handle given) {
+  const bool is_list = PyUnicode_Check(given.ptr()) == 0 && PyObject_Size(given.ptr()) >= 0;
+  PyErr_Clear();  // of what has no size
+  if (!is_list) {
+    options.ridge = number_argument(given, "ridge");
+    return;
+  }
+  const Array<double> ridges(given, "ridge");
+  ridges.expect(ridges.dimensions() == 1 && ridges.size(0) > 0, "one number, or one for each node");
+  options.node_ridges.assign(ridges.all().begin(), ridges.all().end());
+}
+
+/// The options that are given by name; the others keep the library's defaults.
+BanditOptions options_of(const nb::dict& given) {
+  BanditOptions options;
+  for (const auto& [key, value] : given) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
+    if (name == "alpha") options.alpha = number_argument(value, "alpha");
+    if (name == "ridge") set_ridge(options, value);
+    if (name == "evidence_per_node") options.evidence_per_node = nb::cast<bool>(nb::bool_(value));
+    if (name == "coupling") options.coupling = number_argument(value, "coupling");
+    if (name == "engine") options.engine.kind = engine_kind(text_argument(value, "engine"));
+    if (name == "tolerance") options.engine.tolerance = number_argument(value, "tolerance");
+    if (name == "local_tolerance") options.engine.local.tolerance = number_argument(value, "local_tolerance");
+    if (name == "memory_limit") options.engine.memory_limit = whole_argument(value, "memory_limit");
+    if (name == "printed_bound" && !value.is_none()) options.printed_bound = printed_bound_of(value);
+  }
+  return options;
+}
+
+void make(PythonBandit* self, const std::string& policy, const PythonGraph& graph, nb::handle clusters,
+          const nb::dict& options) {
+  const auto labels = labels_of(clusters);
+  const BanditOptions given = options_of(options);
+  std::optional<Bandit> bandit;
+  {
+    const nb::gil_scoped_release released;
+    bandit = Bandit::make(policy_named(policy), graph.graph, labels, given);
+  }
+  new (self) PythonBandit(*std::move(bandit), graph.users);
+}
+
+}  // namespace
+
+void bind_making(BanditClass& bandit) {
+  bandit.def("__init__", &make, nb::arg("policy"), nb::arg("graph"), nb::arg("clusters").none(), nb::arg("options"),
+             nb::sig("def __init__(self, policy: str, graph: Graph, clusters: numpy.typing.ArrayLike | None, "
+                     "options: collections.abc.Mapping[str, typing.Any]) -> None"));
+}
+
+}  // namespace goblin::python
