@@ -5,6 +5,7 @@
 #include "json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -18,8 +19,7 @@
 namespace goblin::bench {
 namespace {
 
-using app::json_number;
-using app::json_string;
+using app::Json;
 using Value = std::optional<double> (*)(const Measurement&);
 
 std::optional<double> milliseconds(const Measurement& each) { return 1e3 * each.seconds; }
@@ -120,21 +120,12 @@ report::Panel panel_of(const PanelPlan& plan, std::span<const Measurement> measu
   return panel;
 }
 
-std::string map_of(const std::map<std::string, double>& values) {
-  std::string text;
-  for (const auto& [name, value] : values) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", json_string(name), json_number(value));
-  }
-  return fmt::format("{{{}}}", text);
-}
-
-std::string row_of(const Measurement& each) {
-  return fmt::format(
-      R"({{"name": {}, "family": {}, "variant": {}, "arguments": {}, "seconds": {}, "wall_seconds": {}, )"
-      R"("iterations": {}, "repetitions": {}, "label": {}, "counters": {}}})",
-      json_string(each.name()), json_string(each.family), json_string(each.variant), map_of(each.arguments),
-      json_number(each.seconds), json_number(each.wall_seconds), each.iterations, each.repetitions,
-      json_string(each.label), map_of(each.counters));
+Json row_of(const Measurement& each) {
+  return {{"name", each.name()},           {"family", each.family},
+          {"variant", each.variant},       {"arguments", Json(each.arguments)},
+          {"seconds", each.seconds},       {"wall_seconds", each.wall_seconds},
+          {"iterations", each.iterations}, {"repetitions", each.repetitions},
+          {"label", each.label},           {"counters", Json(each.counters)}};
 }
 
 constexpr const char* method =
@@ -176,27 +167,29 @@ std::vector<report::Figure> figures_of(std::span<const Measurement> measurements
 }
 
 std::string json_of(const Setup& setup, std::span<const Measurement> measurements) {
-  std::string rows;
-  for (const Measurement& each : measurements) rows += (rows.empty() ? "\n  " : ",\n  ") + row_of(each);
+  Json rows = Json::array();
+  for (const Measurement& each : measurements) rows.push_back(row_of(each));
   std::vector<Fit> fits;
   static_cast<void>(figures_of(measurements, &fits));
-  std::string fitted;
+  Json fitted = Json::array();
   for (const Fit& fit : fits) {
-    fitted +=
-        fmt::format(R"({}{{"figure": {}, "panel": {}, "line": {}, "exponent": {}}})", fitted.empty() ? "\n  " : ",\n  ",
-                    json_string(fit.figure), json_string(fit.panel), json_string(fit.line), json_number(fit.exponent));
+    fitted.push_back({{"figure", fit.figure}, {"panel", fit.panel}, {"line", fit.line}, {"exponent", fit.exponent}});
   }
   const auto ratio = lastfm_ratio(measurements);
-  return fmt::format(
-      R"({{"commit": {}, "time": {}, "machine": {{"processor": {}, "cores": {}, "memory_GB": {:.1f}, "load_before": {}}},
- "compiler": {}, "method": {},
- "lastfm_dense_over_round": {},
- "fits": [{}],
- "rows": [{}]}}
-)",
-      json_string(setup.commit), json_string(setup.time), json_string(setup.processor), setup.cores,
-      setup.memory_gigabytes, json_number(setup.load), json_string(setup.compiler), json_string(method),
-      json_number(ratio ? std::optional(ratio->ratio()) : std::nullopt), fitted, rows);
+  return app::json_text(
+             {{"commit", setup.commit},
+              {"time", setup.time},
+              {"machine",
+               {{"processor", setup.processor},
+                {"cores", setup.cores},
+                {"memory_GB", std::round(10.0 * setup.memory_gigabytes) / 10.0},
+                {"load_before", setup.load}}},
+              {"compiler", setup.compiler},
+              {"method", method},
+              {"lastfm_dense_over_round", app::json_number(ratio ? std::optional(ratio->ratio()) : std::nullopt)},
+              {"fits", std::move(fitted)},
+              {"rows", std::move(rows)}}) +
+         '\n';
 }
 
 std::string page_of(const Setup& setup, std::span<const Measurement> measurements,

@@ -36,6 +36,7 @@ constexpr const char* examples =
 
 struct Request {
   std::string graph_file;
+  EdgeFileOptions edges;
   std::string labels_file;
   std::string out_file;
   std::string method = "ncut";
@@ -54,29 +55,31 @@ struct Row {
 
 using ClusterName = std::function<std::string(std::size_t)>;
 
-/// The members of a JSON object; without names no list of the clusters.
-std::string json_members(const Row& row, const ClusterName& cluster_name) {
-  if (!row.impossible.empty()) {
-    return fmt::format(R"("method": {}, "error": {})", json_string(row.method), json_string(row.impossible));
-  }
+/// Without names for the clusters, no list of them.
+Json json_of(const Row& row, const ClusterName& cluster_name) {
+  if (!row.impossible.empty()) return {{"method", row.method}, {"error", row.impossible}};
   const cluster::Summary& summary = row.summary;
-  std::string members = fmt::format(
-      R"("method": {}, "clusters": {}, "normalized_cut": {}, "normalized_cut_per_cluster": {}, "inside": {}, )"
-      R"("sizes": {{"min": {}, "median": {}, "max": {}}})",
-      json_string(row.method), summary.clusters, summary.normalized_cut, summary.mean_normalized_cut, summary.inside,
-      summary.smallest, summary.median, summary.largest);
-  if (row.seconds) members += fmt::format(R"(, "seconds": {:.6f})", *row.seconds);
-  if (!cluster_name) return members;
-  members += R"(, "per_cluster": [)";
+  Json json = {{"method", row.method},
+               {"clusters", summary.clusters},
+               {"normalized_cut", summary.normalized_cut},
+               {"normalized_cut_per_cluster", summary.mean_normalized_cut},
+               {"inside", summary.inside},
+               {"sizes", {{"min", summary.smallest}, {"median", summary.median}, {"max", summary.largest}}}};
+  if (row.seconds) json["seconds"] = *row.seconds;
+  if (!cluster_name) return json;
+  json["per_cluster"] = Json::array();
   for (std::size_t k = 0; k < summary.clusters; ++k) {
-    members += fmt::format(R"({}{{"cluster": {}, "size": {}, "normalized_cut": {}}})", k == 0 ? "" : ", ",
-                           json_string(cluster_name(k)), summary.size_of[k], summary.normalized_cut_of[k]);
+    json["per_cluster"].push_back(
+        {{"cluster", cluster_name(k)}, {"size", summary.size_of[k]}, {"normalized_cut", summary.normalized_cut_of[k]}});
   }
-  return members + "]";
+  return json;
 }
 
-void print_json(const Graph& graph, const std::string& members) {
-  fmt::print("{{\"nodes\": {}, \"edges\": {}, {}}}\n", graph.node_count(), graph.edge_count(), members);
+/// The graph, and what else there is to say.
+void print_json(const Graph& graph, const Json& rest) {
+  Json json = {{"nodes", graph.node_count()}, {"edges", graph.edge_count()}};
+  json.update(rest);
+  fmt::print("{}\n", json_text(json));
 }
 
 void print_graph(const Request& request, const Graph& graph) {
@@ -149,9 +152,9 @@ void compare(const Request& request, const Graph& graph) {
     rows.push_back({.method = "components", .summary = {}, .seconds = {}, .impossible = error.what()});
   }
   if (request.json) {
-    std::string list;
-    for (const Row& row : rows) list += fmt::format("{}{{{}}}", list.empty() ? "" : ", ", json_members(row, {}));
-    print_json(graph, fmt::format(R"("seed": {}, "methods": [{}])", request.options.seed, list));
+    Json methods = Json::array();
+    for (const Row& row : rows) methods.push_back(json_of(row, {}));
+    print_json(graph, {{"seed", request.options.seed}, {"methods", std::move(methods)}});
   } else {
     print_graph(request, graph);
     print_table(rows);
@@ -166,7 +169,7 @@ void evaluate(const Request& request, const Graph& graph) {
       .method = "labels", .summary = cluster::summarize(labelled.first, labels.of), .seconds = {}, .impossible = {}};
   const auto name = [&labels](std::size_t cluster) { return std::string(labels.clusters[cluster]); };
   if (request.json) {
-    print_json(labelled.first, json_members(row, name));
+    print_json(labelled.first, json_of(row, name));
   } else {
     print_graph(request, labelled.first);
     print_row(row, name);
@@ -185,7 +188,9 @@ void cluster_graph(const Request& request, const Graph& graph) {
   if (!request.out_file.empty()) write_out(request.out_file, graph, result.second);
   const auto name = [](std::size_t cluster) { return std::to_string(cluster); };
   if (request.json) {
-    print_json(graph, fmt::format(R"("seed": {}, {})", request.options.seed, json_members(result.first, name)));
+    Json json = {{"seed", request.options.seed}};
+    json.update(json_of(result.first, name));
+    print_json(graph, json);
   } else {
     print_graph(request, graph);
     print_row(result.first, name);
@@ -193,7 +198,7 @@ void cluster_graph(const Request& request, const Graph& graph) {
 }
 
 void run(const Request& request) {
-  const Graph graph = read_edge_file(request.graph_file);
+  const Graph graph = read_edge_file(request.graph_file, request.edges);
   if (graph.node_count() == 0) throw DataError(request.graph_file, 0, "an empty graph (no line with an edge)");
   if (!request.labels_file.empty()) {
     evaluate(request, graph);
@@ -212,6 +217,7 @@ void add_cluster(CLI::App& app) {
   CLI::App* command = app.add_subcommand("cluster", "Cluster a graph: a small normalized cut, METIS, or components");
   command->footer(examples);
   command->add_option("--graph", request->graph_file, "Edges: user <tab> user [<tab> weight]")->required();
+  auto* self_loops = add_drop_self_loops(*command, request->edges);
   auto* labels =
       command->add_option("--labels", request->labels_file, "Only measure this clustering: user <tab> cluster");
   command->add_flag("--json", request->json, "Print JSON");
@@ -245,9 +251,10 @@ void add_cluster(CLI::App& app) {
       ->excludes(method)
       ->excludes(out);
 
-  command->callback([request, command, labels] {
+  command->callback([request, command, labels, self_loops] {
     for (const CLI::Option* option : command->get_options()) {
-      const bool allowed = option == labels || option->check_name("--graph") || option->check_name("--json");
+      const bool allowed =
+          option == labels || option == self_loops || option->check_name("--graph") || option->check_name("--json");
       if (labels->count() > 0 && option->count() > 0 && !allowed) {
         throw CLI::ExcludesError("--labels", option->get_name());
       }

@@ -4,6 +4,7 @@
 #include "gnuplot.hpp"
 #include "goblin/data/hetrec.hpp"
 #include "goblin/error.hpp"
+#include "goblin/report/figure.hpp"
 #include "json.hpp"
 #include "release.hpp"
 
@@ -96,30 +97,48 @@ void print_table(const std::vector<Described>& sets) {
 }
 
 void print_json(const std::vector<Described>& sets) {
-  std::string list;
+  Json list = Json::array();
   for (const Described& set : sets) {
     const data::Summary& s = set.data.summary;
-    std::string distribution;
-    for (const auto& [preferences, items] : set.items_by_preferences) {
-      distribution += fmt::format("{}[{}, {}]", distribution.empty() ? "" : ", ", preferences, items);
-    }
     const Published& paper = set.published;
-    list += fmt::format(
-        R"({}{{"name": {}, "nodes": {}, "edges": {}, "average_degree": {}, "items": {}, "nonzero_payoffs": {}, )"
-        R"("tags": {}, "words": {}, "words_in_all": {}, "assignments": {}, "skipped_assignments": {}, )"
-        R"("skipped_items": {}, "items_without_tags": {}, "payoffs_without_tags": {}, "unused_tags": {}, )"
-        R"("repeated_tags": {}, "users_without_friends": {}, "users_without_payoffs": {}, "components": {}, )"
-        R"("largest_component": {}, "known_files": {}, "changed_files": {}, )"
-        R"("paper": {{"nodes": {}, "edges": {}, "average_degree": {}, "items": {}, "nonzero_payoffs": {}, )"
-        R"("tags": {}, "words": {}}}, "items_by_preferences": [{}]}})",
-        list.empty() ? "" : ",\n  ", json_string(set.data.name), s.users, s.edges, json_number(average_degree(s)),
-        s.items, s.payoffs, s.tags, s.words, s.words_in_all, s.assignments, s.skipped_assignments, s.skipped_items,
-        s.items_without_tags, s.payoffs_without_tags, s.unused_tags, s.repeated_tags, s.users_without_friends,
-        s.users_without_payoffs, s.components, s.largest_component, set.files.known, set.files.changed.size(),
-        paper.nodes, paper.edges, paper.average_degree, paper.items, paper.payoffs, paper.tags, paper.words,
-        distribution);
+    const auto number = [](const char* text) { return Json::parse(text); };
+    list.push_back({{"name", set.data.name},
+                    {"nodes", s.users},
+                    {"edges", s.edges},
+                    {"average_degree", average_degree(s)},
+                    {"items", s.items},
+                    {"nonzero_payoffs", s.payoffs},
+                    {"tags", s.tags},
+                    {"words", s.words},
+                    {"words_in_all", s.words_in_all},
+                    {"assignments", s.assignments},
+                    {"skipped_assignments", s.skipped_assignments},
+                    {"skipped_items", s.skipped_items},
+                    {"items_without_tags", s.items_without_tags},
+                    {"payoffs_without_tags", s.payoffs_without_tags},
+                    {"unused_tags", s.unused_tags},
+                    {"repeated_tags", s.repeated_tags},
+                    {"users_without_friends", s.users_without_friends},
+                    {"users_without_payoffs", s.users_without_payoffs},
+                    {"components", s.components},
+                    {"largest_component", s.largest_component},
+                    {"known_files", set.files.known},
+                    {"changed_files", set.files.changed.size()},
+                    {"paper",
+                     {{"nodes", number(paper.nodes)},
+                      {"edges", number(paper.edges)},
+                      {"average_degree", number(paper.average_degree)},
+                      {"items", number(paper.items)},
+                      {"nonzero_payoffs", number(paper.payoffs)},
+                      {"tags", number(paper.tags)},
+                      {"words", number(paper.words)}}}});
+    // A list of pairs: [preferences, items].
+    Json& distribution = list.back()["items_by_preferences"] = Json::array();
+    for (const auto& [preferences, items] : set.items_by_preferences) {
+      distribution.push_back(Json::array({preferences, items}));
+    }
   }
-  fmt::print("{{\"datasets\": [\n  {}]}}\n", list);
+  fmt::print("{}\n", json_text({{"datasets", std::move(list)}}));
 }
 
 /// The terminal of gnuplot that writes a file of this name; for no name, text.
@@ -136,7 +155,7 @@ std::string terminal_for(const std::string& file) {
 /// logarithmic.
 std::string plot(const std::vector<Described>& sets, const std::string& file) {
   std::string script = fmt::format("set terminal {}\n", terminal_for(file));
-  if (!file.empty()) script += fmt::format("set output '{}'\n", file);
+  if (!file.empty()) script += fmt::format("set output {}\n", report::gnuplot_quoted(file));
   script +=
       "set logscale xy\nset xlabel 'preferences'\nset ylabel 'items'\nset key top right\n"
       "set title 'Items by their number of preferences'\n";
@@ -147,8 +166,9 @@ std::string plot(const std::vector<Described>& sets, const std::string& file) {
       if (preferences > 0) script += fmt::format("{} {}\n", preferences, items);
     }
     script += "EOD\n";
-    curves += fmt::format("{}$set{} using 1:2 with points pointtype {} title '{}'", k == 0 ? "" : ", ", k,
-                          file.empty() ? (k == 0 ? "'o'" : "'*'") : (k == 0 ? "7" : "6"), sets[k].data.name);
+    curves += fmt::format("{}$set{} using 1:2 with points pointtype {} title {}", k == 0 ? "" : ", ", k,
+                          file.empty() ? (k == 0 ? "'o'" : "'*'") : (k == 0 ? "7" : "6"),
+                          report::gnuplot_quoted(sets[k].data.name));
   }
   return run_gnuplot(script + "plot " + curves + "\n");
 }
@@ -232,8 +252,7 @@ void add_fetch(CLI::App& data) {
     const std::string done = fetch(asked->fetch, folder);
     if (asked->json) {
       const auto place = folder / release_named(asked->fetch.dataset).folder;
-      fmt::print("{{\"dataset\": {}, \"folder\": {}}}\n", json_string(asked->fetch.dataset),
-                 json_string(place.string()));
+      fmt::print("{}\n", json_text({{"dataset", asked->fetch.dataset}, {"folder", place.string()}}));
     } else {
       fmt::print("{}\n", done);
     }

@@ -71,6 +71,11 @@ void add_context_options(CLI::App& command, DataRequest& request) {
       ->group(context_group);
 }
 
+CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options) {
+  return command.add_flag("--drop-self-loops", options.drop_self_loops,
+                          "Leave out the lines that join a user to themselves (else: an error)");
+}
+
 CLI::Validator whole_number() {
   return {[](const std::string& text) {
             const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;

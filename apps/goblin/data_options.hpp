@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/data/hetrec.hpp"
+#include "goblin/graph/edge_file.hpp"
 
 #include <string>
 
@@ -26,6 +27,9 @@ void add_data_folder(CLI::App& command, DataRequest& request);
 void add_cache_options(CLI::App& command, DataRequest& request);
 /// One for each step from tags to contexts.
 void add_context_options(CLI::App& command, DataRequest& request);
+
+/// --drop-self-loops, for commands that read an edge file.
+CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options);
 
 /// Whole numbers, at least 0: CLI11 reads "-1" as a very large one.
 [[nodiscard]] CLI::Validator whole_number();

@@ -30,8 +30,6 @@ void run_demo() {
       users, options.cliques, rounds, options.arms, options.dimension, options.payoff_noise);
   fmt::print("{:<15}{:>8}{:>9}{:>19}{:>13}   {}\n", "policy", "reward", "regret", "after 500 rounds", "us a round",
              "what it knows of the graph");
-  constexpr const char* known[] = {"nothing: one bandit for everybody", "nothing: one bandit a user", "all of it",
-                                   "a node for each clique", "the edges inside groups of five"};
   const auto clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
@@ -43,7 +41,7 @@ void run_demo() {
     const auto trace = experiment::simulate(bandit, world, {.rounds = rounds, .record_every = early, .clock = clock});
     fmt::print("{:<15}{:>8.0f}{:>9.0f}{:>19.0f}{:>13.1f}   {}\n", name_of(policy), trace.normalized_reward(),
                *trace.regret, trace.rows.front().normalized_reward,
-               1e6 * trace.seconds / static_cast<double>(trace.rounds), known[static_cast<int>(policy)]);
+               1e6 * trace.seconds / static_cast<double>(trace.rounds), info_of(policy).knows);
   }
   fmt::print(
       "\nNext: `goblin simulate --help` plays policies in other worlds, `goblin replay --help` over your own log; the\n"

@@ -43,7 +43,7 @@ std::string user_name(element value) {
   if (value.get(whole) == simdjson::SUCCESS) return fmt::format("{}", whole);
   std::uint64_t large = 0;
   if (value.get(large) == simdjson::SUCCESS) return fmt::format("{}", large);
-  fail("'user' is not a text");
+  fail("'user' is {} (must be a text or a whole number)", simdjson::minify(value));
 }
 
 }  // namespace

@@ -17,14 +17,22 @@
 namespace goblin::app {
 namespace {
 
+/// The text as the shell reads it as one word.
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
 /// Runs a script in a folder, where the files go that it draws.
 void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script) {
-  std::string name;
-  for (const char c : std::filesystem::absolute(folder).string()) {
-    name += c;
-    if (c == '\'') name += c;
-  }
-  run_gnuplot(fmt::format("cd '{}'\n{}", name, script));
+  run_gnuplot(fmt::format("cd {}\n{}", report::gnuplot_quoted(std::filesystem::absolute(folder).string()), script));
 }
 
 std::string content_of(const std::filesystem::path& path) {
@@ -54,7 +62,7 @@ std::string run_gnuplot(const std::string& script) {
   ::close(descriptor);
   std::ofstream(file, std::ios::binary) << script;
   std::string output;
-  std::FILE* pipe = ::popen(fmt::format("gnuplot '{}' 2>&1", file).c_str(), "r");
+  std::FILE* pipe = ::popen(fmt::format("gnuplot {} 2>&1", shell_quoted(file)).c_str(), "r");
   std::array<char, 4096> block{};
   while (pipe != nullptr) {
     const std::size_t count = std::fread(block.data(), 1, block.size(), pipe);

@@ -1,28 +1,11 @@
 #include "json.hpp"
 
-#include <cmath>
-
-#include <fmt/format.h>
-
 namespace goblin::app {
 
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char character : text) {
-    if (character == '"' || character == '\\') {
-      result += '\\';
-      result += character;
-    } else if (static_cast<unsigned char>(character) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(character));
-    } else {
-      result += character;
-    }
-  }
-  return result + '"';
-}
+Json json_number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-std::string json_number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "null";
-}
+std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string json_text(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace goblin::app

@@ -2,14 +2,21 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
+
+#include <nlohmann/json.hpp>
 
 namespace goblin::app {
 
-/// The text as a JSON string, quotes included.
-[[nodiscard]] std::string json_string(std::string_view text);
+/// JSON to write; members stay in the order in which they are added. A number that JSON does not have is written as
+/// null.
+using Json = nlohmann::ordered_json;
 
-/// The number so that it reads back the same; null if there is none, or none that JSON has.
-[[nodiscard]] std::string json_number(std::optional<double> value);
+/// The number, or null if there is none.
+[[nodiscard]] Json json_number(const std::optional<double>& value);
+
+/// On one line. Bytes that are not UTF-8 are replaced: names and paths may be anything.
+[[nodiscard]] std::string json_line(const Json& json);
+/// The same in many lines, for people.
+[[nodiscard]] std::string json_text(const Json& json);
 
 }  // namespace goblin::app

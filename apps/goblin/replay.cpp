@@ -1,19 +1,27 @@
 #include "replay.hpp"
 
 #include "commands.hpp"
+#include "data_options.hpp"
 #include "events.hpp"
 #include "goblin/error.hpp"
 #include "goblin/graph/edge_file.hpp"
 #include "goblin/graph/label_file.hpp"
+#include "json.hpp"
 #include "oracle/printed_algorithm.hpp"
+#include "signals.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -87,57 +95,81 @@ class Check {
   double largest_difference_ = 0.0;
 };
 
-void write_decision(std::ostream& out, const Decision& decision, fmt::memory_buffer& buffer) {
-  const auto numbers = [&buffer](const char* name, const std::vector<double>& values) {
-    fmt::format_to(std::back_inserter(buffer), ", \"{}\": [", name);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      fmt::format_to(std::back_inserter(buffer), "{}{:.17g}", k == 0 ? "" : ", ", values[k]);
+/// The user of an event, who joins the bandit if nobody has heard of them.
+class Users {
+ public:
+  explicit Users(Bandit& bandit) : bandit_(bandit), named_(bandit.user_count() == 0 || bandit.graph().has_names()) {}
+
+  /// The index, and whether the user is new.
+  std::pair<NodeId, bool> find_or_add(const std::string& name) {
+    if (!named_) return numbered(name);
+    if (bandit_.has_user(name)) return {bandit_.user(name), false};
+    return {bandit_.add_user(name), true};
+  }
+
+ private:
+  /// In a bandit without names a user is an index, and the next new one can only be the one after the last.
+  std::pair<NodeId, bool> numbered(const std::string& digits) {
+    const std::size_t count = bandit_.user_count();
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
+    if (!is_number || index > count || std::to_string(index) != digits) {
+      throw std::invalid_argument(
+          fmt::format("'user' is '{}' (must be a whole number, at most {}: this bandit's users have no names, and {} "
+                      "would be the next new one)",
+                      digits, count, count));
     }
-    buffer.push_back(']');
-  };
-  buffer.clear();
-  fmt::format_to(std::back_inserter(buffer), "{{\"arm\": {}", decision.arm);
-  numbers("scores", decision.scores);
-  numbers("means", decision.means);
-  numbers("widths", decision.widths);
-  if (decision.engine == EngineKind::local) numbers("bounds", decision.bounds);
-  buffer.append(std::string_view("}\n"));
-  out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-  out.flush();  // whoever waits for the decision before sending the next event gets it
-  if (!out) throw std::runtime_error("the decisions cannot be written");
+    if (index < count) return {static_cast<NodeId>(index), false};
+    return {bandit_.add_user(), true};
+  }
+
+  Bandit& bandit_;
+  bool named_;
+};
+
+void write_decision(std::ostream& out, const Decision& decision) {
+  Json json = {
+      {"arm", decision.arm}, {"scores", decision.scores}, {"means", decision.means}, {"widths", decision.widths}};
+  if (decision.engine == EngineKind::local) json["bounds"] = decision.bounds;
+  errno = 0;
+  out << json_line(json) << '\n' << std::flush;  // whoever waits for the decision before sending the next event gets it
+  if (!out) throw std::system_error(errno, std::generic_category(), "the decisions cannot be written");
 }
 
 }  // namespace
 
-ReplaySummary replay(Bandit& bandit, std::istream& events, std::ostream& decisions, bool check) {
+void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const ReplayOptions& options,
+            ReplaySummary& summary) {
   const std::size_t d = bandit.options().dimension;
-  if (check && bandit.rewards() > 0) {
+  if (options.check && bandit.rewards() > 0) {
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
-  ReplaySummary summary;
   EventReader reader(d);
-  std::unique_ptr<Check> checker = check ? std::make_unique<Check>(bandit) : nullptr;
+  Users users(bandit);
+  std::unique_ptr<Check> checker = options.check ? std::make_unique<Check>(bandit) : nullptr;
   Decision decision;
-  fmt::memory_buffer buffer;
-  for (std::string line; std::getline(events, line);) {
-    ++summary.lines;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  const auto goes_on = [&options] { return !options.keep_going || options.keep_going(); };
+  // Asked after the line was read as well: one that was cut off by a stop is no event.
+  for (std::string line; goes_on() && std::getline(events, line) && goes_on();) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      ++summary.lines;
+      continue;
+    }
     try {
       const Event& event = reader.read(line);
-      if (!bandit.has_user(event.user)) {
-        bandit.add_user(event.user);
+      const auto [user, is_new] = users.find_or_add(event.user);
+      if (is_new) {
         ++summary.new_users;
         if (checker) checker->add_nodes(bandit);
       }
-      const NodeId user = bandit.user(event.user);
       const NodeId node = bandit.node(user);
       std::size_t arm = 0;
       if (event.kind != Event::Kind::learn) {
         bandit.select(user, {event.contexts, d}, {}, decision);
-        if (checker) checker->compare(node, event, decision, summary.lines);
+        if (checker) checker->compare(node, event, decision, summary.lines + 1);
         arm = decision.arm;
-        ++summary.decisions;
       }
       if (event.kind != Event::Kind::decide) {
         const auto context = std::span(event.contexts).subspan(arm * d, d);
@@ -146,20 +178,24 @@ ReplaySummary replay(Bandit& bandit, std::istream& events, std::ostream& decisio
         ++summary.learned;
         if (event.kind == Event::Kind::decide_and_learn) summary.reward += event.rewards[arm];
       }
-      if (event.kind != Event::Kind::learn) write_decision(decisions, decision, buffer);
+      ++summary.lines;
+      if (checker) summary.largest_difference = checker->largest_difference();
+      if (event.kind == Event::Kind::learn) continue;
+      write_decision(decisions, decision);
+      ++summary.decisions;
     } catch (const std::invalid_argument& error) {
-      throw DataError(input_name, summary.lines, error.what());
+      throw DataError(input_name, summary.lines + 1, error.what());
     }
   }
-  if (events.bad()) throw DataError(input_name, summary.lines, "cannot be read");
+  if (events.bad()) throw DataError(input_name, summary.lines + 1, "cannot be read");
   if (checker) summary.largest_difference = checker->largest_difference();
-  return summary;
 }
 
 namespace {
 
-struct ReplayOptions {
+struct Request {
   std::string graph;
+  EdgeFileOptions edges;
   std::string labels;
   std::string load;
   std::string save;
@@ -171,7 +207,7 @@ struct ReplayOptions {
   bool json = false;
 };
 
-Bandit make_bandit(const ReplayOptions& options) {
+Bandit make_bandit(const Request& options) {
   if (!options.load.empty()) return Bandit::load(options.load);
   BanditOptions bandit = options.bandit;
   bandit.engine.kind = engine_kind(options.engine);
@@ -180,7 +216,7 @@ Bandit make_bandit(const ReplayOptions& options) {
         .noise = options.printed_bound[0], .delta = options.printed_bound[1], .norm = options.printed_bound[2]};
   }
   const Policy policy = policy_named(options.policy);
-  Graph graph = read_edge_file(options.graph);
+  Graph graph = read_edge_file(options.graph, options.edges);
   if (uses_clusters(policy) != !options.labels.empty()) {
     throw std::invalid_argument(
         fmt::format("--labels: must {}be given for {}", uses_clusters(policy) ? "" : "not ", options.policy));
@@ -200,14 +236,21 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
   const auto local = count_of(EngineKind::local);
   const auto sparse = count_of(EngineKind::sparse);
   if (json) {
-    fmt::print(stderr,
-               "{{\"policy\": \"{}\", \"lines\": {}, \"decisions\": {}, \"learned\": {}, \"reward\": {:.17g}, "
-               "\"users\": {}, \"new_users\": {}, \"nodes\": {}, \"dense_components\": {}, \"sparse_components\": {}, "
-               "\"local_components\": {}, \"bytes\": {}, \"unconverged_solves\": {}, \"largest_difference\": {}}}\n",
-               name_of(summary.policy), replayed.lines, replayed.decisions, replayed.learned, replayed.reward,
-               summary.users, replayed.new_users, summary.nodes, dense, sparse, local, summary.bytes,
-               summary.unconverged_solves,
-               replayed.largest_difference ? fmt::format("{:.17g}", *replayed.largest_difference) : "null");
+    const Json object = {{"policy", name_of(summary.policy)},
+                         {"lines", replayed.lines},
+                         {"decisions", replayed.decisions},
+                         {"learned", replayed.learned},
+                         {"reward", replayed.reward},
+                         {"users", summary.users},
+                         {"new_users", replayed.new_users},
+                         {"nodes", summary.nodes},
+                         {"dense_components", dense},
+                         {"sparse_components", sparse},
+                         {"local_components", local},
+                         {"bytes", summary.bytes},
+                         {"unconverged_solves", summary.unconverged_solves},
+                         {"largest_difference", json_number(replayed.largest_difference)}};
+    fmt::print(stderr, "{}\n", json_line(object));
     return;
   }
   fmt::print(stderr, "{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
@@ -224,10 +267,58 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
   }
 }
 
+/// Throws std::system_error if no file can be written there: it is better to hear of it before the log is replayed.
+void check_can_be_saved(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
+  }
+}
+
+void save(const Bandit& bandit, const std::string& path, const ReplaySummary& summary) {
+  bandit.save(path);
+  fmt::print(stderr, "goblin: {}: saved, with everything up to line {}\n", path, summary.lines);
+}
+
+/// Replays standard input. Whatever ends it (the end of the log, a bad line, a signal, a closed pipe), what was learned
+/// up to there is saved.
+void run(const Request& request) {
+  if (!request.save.empty()) check_can_be_saved(request.save);
+  Bandit bandit = make_bandit(request);
+  const StopOnSignal stop;
+  const SurviveClosedPipe survive;
+  InterruptibleInput input;
+  std::istream events(&input);
+  ReplaySummary summary;
+  try {
+    replay(bandit, events, std::cout, {.check = request.check, .keep_going = [] { return !interrupted(); }}, summary);
+  } catch (const std::exception& error) {
+    const std::exception_ptr failure = std::current_exception();
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    const bool closed = system != nullptr && system->code() == std::errc::broken_pipe;
+    if (closed) fmt::print(stderr, "goblin: {}\n", error.what());
+    try {
+      if (!request.save.empty()) save(bandit, request.save, summary);
+    } catch (const std::exception& not_saved) {
+      fmt::print(stderr, "goblin: {}\n", not_saved.what());
+    }
+    if (closed) throw CLI::RuntimeError(exit_code_of(SIGPIPE));
+    std::rethrow_exception(failure);
+  }
+  if (interrupted()) {
+    fmt::print(stderr, "goblin: {} after line {}\n", name_of_signal(noted_signal()), summary.lines);
+    if (!request.save.empty()) save(bandit, request.save, summary);
+  } else if (!request.save.empty()) {
+    bandit.save(request.save);
+  }
+  print_summary(bandit, summary, request.json);
+  if (interrupted()) throw CLI::RuntimeError(exit_code_of(noted_signal()));
+}
+
 }  // namespace
 
 void add_replay(CLI::App& app) {
-  auto options = std::make_shared<ReplayOptions>();
+  auto options = std::make_shared<Request>();
   auto* command = app.add_subcommand("replay", "Replay a recorded log, decision by decision");
   command->footer(
       "Events come on standard input and decisions go to standard output, one JSON object a line; a summary goes to\n"
@@ -236,16 +327,19 @@ void add_replay(CLI::App& app) {
       "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                   only decide\n"
       "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}             only learn\n"
       "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}, local also \"bounds\": [..]\n"
-      "A user who is not in the graph joins without friends.\n\n"
+      "A user is a text or a whole number, which is the same as its digits. A user who is not in the graph joins "
+      "without\n"
+      "friends.\n\n"
       "Example:\n"
       "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
   auto* graph = command->add_option("--graph", options->graph, "Edges: user <tab> user [<tab> weight]");
+  auto* self_loops = add_drop_self_loops(*command, options->edges);
   auto* dimension =
       command->add_option("--dimension", options->bandit.dimension, "Numbers in a context")->check(CLI::PositiveNumber);
-  auto* policy = command->add_option("--policy", options->policy,
-                                     "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block");
+  auto* policy = command->add_option("--policy", options->policy, policy_names());
   auto* alpha = command->add_option("--alpha", options->bandit.alpha, "How much uncertainty attracts");
-  auto* labels = command->add_option("--labels", options->labels, "Clusters: user <tab> cluster; for macro and block");
+  auto* labels = command->add_option("--labels", options->labels,
+                                     fmt::format("Clusters: user <tab> cluster; for {}", clustered_policy_names()));
   auto* ridge = command->add_option("--ridge", options->bandit.ridge, "A = ridge I + coupling L");
   auto* coupling = command->add_option("--coupling", options->bandit.coupling, "A = ridge I + coupling L");
   auto* bound = command->add_option("--printed-bound", options->printed_bound,
@@ -257,13 +351,14 @@ void add_replay(CLI::App& app) {
   auto* local_tolerance = command->add_option("--local-tolerance", options->bandit.engine.local.tolerance,
                                               "How far scores of the local engine may be off");
   command->add_option("--load", options->load, "Go on with a saved bandit, which has its own policy and options");
-  command->add_option("--save", options->save, "Save the bandit at the end");
+  command->add_option("--save", options->save,
+                      "Save the bandit at the end, which may be a bad line, a signal or a closed pipe");
   command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
   command->add_flag("--json", options->json, "The summary as one JSON object");
   for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance})
     option->capture_default_str();
-  const std::vector<CLI::Option*> of_a_new_bandit = {graph,    dimension, policy, alpha,     labels,         ridge,
-                                                     coupling, bound,     engine, tolerance, local_tolerance};
+  const std::vector<CLI::Option*> of_a_new_bandit = {graph, self_loops, dimension, policy, alpha,     labels,
+                                                     ridge, coupling,   bound,     engine, tolerance, local_tolerance};
   command->callback([options, of_a_new_bandit] {
     if (options->load.empty() && options->graph.empty()) throw CLI::RequiredError("--graph or --load");
     if (options->load.empty() && options->bandit.dimension == 0) throw CLI::RequiredError("--dimension");
@@ -271,10 +366,7 @@ void add_replay(CLI::App& app) {
       if (!options->load.empty() && option->count() > 0) throw CLI::ExcludesError("--load", option->get_name());
     }
     std::ios::sync_with_stdio(false);
-    Bandit bandit = make_bandit(*options);
-    const ReplaySummary summary = replay(bandit, std::cin, std::cout, options->check);
-    if (!options->save.empty()) bandit.save(options->save);
-    print_summary(bandit, summary, options->json);
+    run(*options);
   });
 }
 

@@ -3,14 +3,22 @@
 #include "goblin/bandit/bandit.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 
 namespace goblin::app {
 
+struct ReplayOptions {
+  /// Compare every decision with the algorithm as the paper prints it.
+  bool check = false;
+  /// Asked before each event; false stops.
+  std::function<bool()> keep_going = {};
+};
+
 /// What a replay did.
 struct ReplaySummary {
-  std::size_t lines = 0;
+  std::size_t lines = 0;  ///< that were read, answered and learned
   std::size_t decisions = 0;
   std::size_t learned = 0;
   double reward = 0.0;  // of the decisions that learned
@@ -21,9 +29,14 @@ struct ReplaySummary {
 };
 
 /// Answers the events of a log one by one, a decision a line. A user the bandit does not know joins it without
-/// friends. Throws DataError with the line of an event that is bad, after the lines before it have been answered; with
-/// `check`, std::runtime_error at the first decision that is not the printed algorithm's, and std::invalid_argument if
-/// that would need more than 3,000 rows. Memory does not grow with the log.
-ReplaySummary replay(Bandit& bandit, std::istream& events, std::ostream& decisions, bool check);
+/// friends. In a bandit without names the users are 0, 1, ..., n - 1, and only n can join.
+///
+/// The summary is up to date at every moment, so that the caller knows after an exception how far it came: the bandit
+/// has learned the first summary.lines lines, and nothing of those after them. Throws DataError with the line of an
+/// event that is bad, after the lines before it have been answered; std::system_error if a decision cannot be written,
+/// whose line has then been learned; with `check`, std::runtime_error at the first decision that is not the printed
+/// algorithm's, and std::invalid_argument if that would need more than 3,000 rows. Memory does not grow with the log.
+void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const ReplayOptions& options,
+            ReplaySummary& summary);
 
 }  // namespace goblin::app

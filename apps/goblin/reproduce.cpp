@@ -5,9 +5,9 @@
 #include "goblin/report/claims.hpp"
 #include "goblin/report/page.hpp"
 #include "goblin/report/paper_figures.hpp"
-#include "interrupt.hpp"
 #include "json.hpp"
 #include "progress.hpp"
+#include "signals.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -103,25 +103,30 @@ void print_plan(const experiment::paper::Plan& plan, const Request& request) {
   }
 }
 
-std::string json_of(const report::Report& report, const Request& request, double seconds) {
-  std::string list;
+Json json_of(const report::Report& report, const Request& request, double seconds) {
+  Json claims = Json::array();
   for (std::size_t k = 0; k < report.tuned.size(); ++k) {
     const report::Claim& claim = report.tuned[k];
     const report::Difference& weakest = claim.weakest();
-    list += fmt::format(
-        R"({}{{"claim": {}, "text": {}, "verdict": {}, "in_hindsight": {}, "weakest": {{"difference": {}, "mean": {}, )"
-        R"("standard_error": {}, "low": {}, "high": {}, "seeds": {}, "unit": {}}}}})",
-        k == 0 ? "" : ",\n  ", json_string(claim.id), json_string(claim.text), json_string(name_of(claim.verdict)),
-        json_string(name_of(report.hindsight[k].verdict)), json_string(weakest.label),
-        json_number(weakest.estimate.mean), json_number(weakest.estimate.standard_error), json_number(weakest.low),
-        json_number(weakest.high), weakest.by_seed.size(), json_string(claim.unit));
+    claims.push_back({{"claim", claim.id},
+                      {"text", claim.text},
+                      {"verdict", name_of(claim.verdict)},
+                      {"in_hindsight", name_of(report.hindsight[k].verdict)},
+                      {"weakest",
+                       {{"difference", weakest.label},
+                        {"mean", weakest.estimate.mean},
+                        {"standard_error", json_number(weakest.estimate.standard_error)},
+                        {"low", weakest.low},
+                        {"high", weakest.high},
+                        {"seeds", weakest.by_seed.size()},
+                        {"unit", claim.unit}}}});
   }
-  return fmt::format(
-      "{{\"command\": {}, \"version\": {}, \"report\": {}, \"simulations\": {}, \"seconds\": {:.1f}, \"claims\": [\n"
-      "  {}]}}\n",
-      json_string(report.command), json_string(report.version),
-      json_string((std::filesystem::path(request.out) / "index.html").string()), report.results.plan.cell_count(),
-      seconds, list);
+  return {{"command", report.command},
+          {"version", report.version},
+          {"report", (std::filesystem::path(request.out) / "index.html").string()},
+          {"simulations", report.results.plan.cell_count()},
+          {"seconds", seconds},
+          {"claims", std::move(claims)}};
 }
 
 void run(const Request& request) {
@@ -142,7 +147,7 @@ void run(const Request& request) {
   std::atomic<std::size_t> found = 0;
   std::optional<experiment::paper::Results> results;
   {
-    const StopOnInterrupt stop;
+    const StopOnSignal stop;
     Progress progress("simulations", plan.cell_count());
     results = experiment::paper::run(plan, store,
                                      {.threads = request.threads,
@@ -159,7 +164,7 @@ void run(const Request& request) {
     fmt::print(stderr,
                "goblin: interrupted: {} of {} simulations are kept in {}; the same command goes on from there\n",
                done.load(), plan.cell_count(), (out / "cells").string());
-    throw CLI::RuntimeError(interrupted_exit);
+    throw CLI::RuntimeError(exit_code_of(noted_signal()));
   }
   const auto figures = report::paper_figures(*results);
   write_file(out / "figures" / "figures.gp", [&](std::ostream& file) { file << report::gnuplot_script(figures); });
@@ -172,7 +177,7 @@ void run(const Request& request) {
   write_report(report, out);
   const double seconds = seconds_now() - begin;
   if (request.json) {
-    fmt::print("{}", json_of(report, request, seconds));
+    fmt::print("{}\n", json_text(json_of(report, request, seconds)));
     return;
   }
   fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",

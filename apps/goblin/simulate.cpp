@@ -11,9 +11,9 @@
 #include "goblin/world/catalogue.hpp"
 #include "goblin/world/cliques.hpp"
 #include "goblin/world/linear.hpp"
-#include "interrupt.hpp"
 #include "json.hpp"
 #include "progress.hpp"
+#include "signals.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -37,9 +37,18 @@ constexpr const char* examples =
     "  goblin simulate --world files --data DIR --policy gob.lin --json\n"
     "  goblin simulate --world linear --graph edges.tsv --dimension 5 --payoff-noise 0.1 --trace trace.csv\n";
 
+/// What is played if nothing else is asked for.
+std::vector<std::string> policies_without_clusters() {
+  std::vector<std::string> names;
+  for (const PolicyInfo& info : policy_table) {
+    if (!info.uses_clusters) names.emplace_back(info.name);
+  }
+  return names;
+}
+
 struct Request {
   std::string world = "cliques";
-  std::vector<std::string> policies = {"linucb-sin", "linucb-ind", "gob.lin"};
+  std::vector<std::string> policies = policies_without_clusters();
   std::vector<double> alphas = {0.1};
   std::uint64_t rounds = 10'000;
   std::uint64_t seed = 0;
@@ -58,7 +67,9 @@ struct Request {
   double payoff_noise = 0.0;
   double smoothing = 10.0;
   std::string graph_file;
+  EdgeFileOptions edges;
   std::string item_fields = "automatic";
+  std::string repeated_payoffs = "refuse";
   DataRequest data;
   // output
   bool json = false;
@@ -77,8 +88,10 @@ WorldMaker catalogue_maker(const Request& request) {
   const std::string folder = request.data.required_folder();
   data::Dataset read;
   if (request.world == "files") {
-    read = data::read_own_files(folder,
-                                {.items = item_fields_named(request.item_fields), .contexts = request.data.contexts});
+    read = data::read_own_files(folder, {.items = item_fields_named(request.item_fields),
+                                         .contexts = request.data.contexts,
+                                         .edges = request.edges,
+                                         .repeated_payoffs = data::repeated_payoffs_named(request.repeated_payoffs)});
   } else {
     const data::ReadOptions options = request.data.read_options();
     read = request.world == "lastfm" ? data::read_lastfm(folder, options) : data::read_delicious(folder, options);
@@ -93,7 +106,7 @@ WorldMaker catalogue_maker(const Request& request) {
 
 WorldMaker linear_maker(const Request& request) {
   if (request.graph_file.empty()) throw CLI::RequiredError("--graph (for --world linear)");
-  const Graph graph = read_edge_file(request.graph_file);
+  const Graph graph = read_edge_file(request.graph_file, request.edges);
   if (graph.node_count() == 0) throw DataError(request.graph_file, 0, "an empty graph (no line with an edge)");
   world::LinearOptions options{.dimension = request.data.contexts.dimension,
                                .arms = request.arms.value_or(10),
@@ -155,19 +168,25 @@ std::vector<experiment::Stage> make_stages(const Request& request, bool clustere
   return stages;
 }
 
-std::string json_of(const experiment::Result& result) {
+Json json_of(const experiment::Result& result) {
   const auto mean = [](const std::optional<experiment::Estimate>& estimate) {
     return json_number(estimate ? std::optional(estimate->mean) : std::nullopt);
   };
-  return fmt::format(
-      R"({{"policy": {}, "alpha": {}, "rounds": {}, "repetitions": {}, "reward": {}, "random_reward": {}, )"
-      R"("normalized_reward": {}, "standard_error": {}, "ratio_to_random": {}, "regret": {}, "regret_bound": {}, )"
-      R"("seconds": {:.6f}, "rounds_per_second": {:.1f}, "engine": {}, "bytes": {}}})",
-      json_string(name_of(result.policy)), json_number(result.alpha), result.rounds, result.repetitions,
-      json_number(result.reward.mean), json_number(result.random_reward.mean),
-      json_number(result.normalized_reward.mean), json_number(result.normalized_reward.standard_error),
-      json_number(result.ratio_to_random), mean(result.regret), mean(result.regret_bound), result.seconds,
-      result.rounds_per_second, json_string(result.engine), result.bytes);
+  return {{"policy", name_of(result.policy)},
+          {"alpha", result.alpha},
+          {"rounds", result.rounds},
+          {"repetitions", result.repetitions},
+          {"reward", result.reward.mean},
+          {"random_reward", result.random_reward.mean},
+          {"normalized_reward", result.normalized_reward.mean},
+          {"standard_error", json_number(result.normalized_reward.standard_error)},
+          {"ratio_to_random", json_number(result.ratio_to_random)},
+          {"regret", mean(result.regret)},
+          {"regret_bound", mean(result.regret_bound)},
+          {"seconds", result.seconds},
+          {"rounds_per_second", result.rounds_per_second},
+          {"engine", result.engine},
+          {"bytes", result.bytes}};
 }
 
 void print_results(const Request& request, const world::World& world, const std::vector<experiment::Result>& results) {
@@ -178,15 +197,16 @@ void print_results(const Request& request, const world::World& world, const std:
     if (interrupted()) fmt::print("\ninterrupted: this is what was done so far\n");
     return;
   }
-  std::string list;
-  for (const experiment::Result& result : results) {
-    list += fmt::format("{}{}", list.empty() ? "" : ",\n  ", json_of(result));
-  }
-  fmt::print(
-      "{{\"world\": {}, \"users\": {}, \"edges\": {}, \"dimension\": {}, \"seed\": {}, \"repetitions\": {}, "
-      "\"interrupted\": {}, \"results\": [\n  {}]}}\n",
-      json_string(world.name()), world.graph().node_count(), world.graph().edge_count(), world.dimension(),
-      request.seed, request.repetitions, interrupted(), list);
+  Json list = Json::array();
+  for (const experiment::Result& result : results) list.push_back(json_of(result));
+  fmt::print("{}\n", json_text({{"world", world.name()},
+                                {"users", world.graph().node_count()},
+                                {"edges", world.graph().edge_count()},
+                                {"dimension", world.dimension()},
+                                {"seed", request.seed},
+                                {"repetitions", request.repetitions},
+                                {"interrupted", interrupted()},
+                                {"results", std::move(list)}}));
 }
 
 void run(const Request& request) {
@@ -201,7 +221,7 @@ void run(const Request& request) {
   }
   const bool has_clusters = request.clusters > 0 || request.cluster_size > 0 || !request.labels_file.empty();
   if (clustered && !has_clusters) {
-    throw CLI::RequiredError("--clusters, --cluster-size or --labels (for gob.lin.macro and gob.lin.block)");
+    throw CLI::RequiredError(fmt::format("--clusters, --cluster-size or --labels (for {})", clustered_policy_names()));
   }
 
   std::ofstream csv;
@@ -215,7 +235,7 @@ void run(const Request& request) {
       .simulate = {.rounds = request.rounds, .record_every = csv.is_open() ? request.trace_every : 0},
       .threads = request.threads};
   options.simulate.clock = seconds_now;
-  const StopOnInterrupt stop;
+  const StopOnSignal stop;
   std::vector<std::vector<experiment::Trace>> traces;
   {
     Progress progress("rounds", request.rounds * stages.size() * cases.size());
@@ -238,7 +258,7 @@ void run(const Request& request) {
     csv.close();
     if (!csv) throw std::runtime_error(fmt::format("{}: the file cannot be written", request.trace_file));
   }
-  if (interrupted()) throw CLI::RuntimeError(interrupted_exit);
+  if (interrupted()) throw CLI::RuntimeError(exit_code_of(noted_signal()));
 }
 
 /// Which worlds an option is for; another world refuses it.
@@ -256,13 +276,13 @@ void add_simulate(CLI::App& app) {
   command->add_option("--world", request->world, "What to play in")
       ->capture_default_str()
       ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "linear", "files"}));
-  command->add_option("--policy", request->policies, "linucb-sin, linucb-ind, gob.lin, gob.lin.macro, gob.lin.block")
+  command->add_option("--policy", request->policies, fmt::format("One or more of {}", policy_names()))
       ->capture_default_str()
       ->delimiter(',');
   command->add_option("--alpha", request->alphas, "How much uncertainty attracts; every policy is tried with each")
       ->capture_default_str()
       ->delimiter(',');
-  const auto whole = [&](const char* name, auto& value, const char* help) {
+  const auto whole = [&](const char* name, auto& value, const std::string& help) {
     return command->add_option(name, value, help)->capture_default_str()->check(whole_number());
   };
   whole("--rounds", request->rounds, "Rounds in a repetition")->check(CLI::PositiveNumber);
@@ -270,7 +290,8 @@ void add_simulate(CLI::App& app) {
   whole("--repetitions", request->repetitions, "Other rounds each time")->check(CLI::PositiveNumber);
   whole("--threads", request->threads, "Simulations at the same time; for time figures take 1")
       ->check(CLI::PositiveNumber);
-  auto* clusters = whole("--clusters", request->clusters, "How many clusters, for gob.lin.macro and gob.lin.block");
+  auto* clusters =
+      whole("--clusters", request->clusters, fmt::format("How many clusters, for {}", clustered_policy_names()));
   auto* cluster_size = whole("--cluster-size", request->cluster_size, "Or: how many users a cluster has on average");
   auto* labels = command->add_option("--labels", request->labels_file, "Or: a file of user <tab> cluster");
   cluster_size->excludes(clusters);
@@ -305,6 +326,13 @@ void add_simulate(CLI::App& app) {
        {"linear"}},
       {command->add_option("--smoothing", request->smoothing, "How alike friends are")->capture_default_str(),
        {"linear"}},
+      {add_drop_self_loops(*command, request->edges), {"linear", "files"}},
+      {command
+           ->add_option("--repeated-payoffs", request->repeated_payoffs,
+                        "Where payoffs.tsv has a user and an item again: refuse, first, last or sum")
+           ->capture_default_str()
+           ->check(CLI::IsMember({"refuse", "first", "last", "sum"})),
+       {"files"}},
       {command
            ->add_option("--items", request->item_fields,
                         "What items.tsv has after the name: numbers, tags or automatic")

@@ -54,8 +54,8 @@ void write_world(const Request& request, const world::World& world, const std::v
   }
 }
 
-std::string played(const Request& request, const world::World& world, const std::vector<world::Round>& rounds,
-                   Policy policy) {
+app::Json played(const Request& request, const world::World& world, const std::vector<world::Round>& rounds,
+                 Policy policy) {
   const std::size_t dimension = world.dimension();
   auto bandit = Bandit::make(policy, world.graph(), {}, {.dimension = dimension, .alpha = request.alpha});
   std::vector<std::size_t> choices;
@@ -71,11 +71,12 @@ std::string played(const Request& request, const world::World& world, const std:
   }
   const double seconds = thread_seconds() - begin;
   const auto summary = bandit.summary();
-  return fmt::format(
-      R"({{"policy": "{}", "engine": "{}", "seconds": {}, "reward": {}, "megabytes": {}, "choices": [{}]}})",
-      name_of(policy), name_of(summary.components.front().engine),
-      app::json_number(seconds / static_cast<double>(rounds.size())), app::json_number(reward),
-      app::json_number(static_cast<double>(summary.bytes) / 1e6), fmt::join(choices, ", "));
+  return {{"policy", name_of(policy)},
+          {"engine", name_of(summary.components.front().engine)},
+          {"seconds", seconds / static_cast<double>(rounds.size())},
+          {"reward", reward},
+          {"megabytes", static_cast<double>(summary.bytes) / 1e6},
+          {"choices", choices}};
 }
 
 void run(const Request& request) {
@@ -84,16 +85,18 @@ void run(const Request& request) {
   std::vector<world::Round> rounds(request.rounds);
   for (std::size_t t = 0; t < request.rounds; ++t) world.round(t, rounds[t]);
   write_world(request, world, rounds);
-  std::vector<std::string> policies;
+  app::Json policies = app::Json::array();
   for (const Policy policy : {Policy::linucb_sin, Policy::linucb_ind, Policy::gob_lin}) {
     policies.push_back(played(request, world, rounds, policy));
   }
-  std::ofstream(request.folder / "goblin.json")
-      << fmt::format(
-             "{{\"users\": {}, \"edges\": {}, \"dimension\": {}, \"arms\": {}, \"rounds\": {}, \"alpha\": {},\n",
-             world.graph().node_count(), world.graph().edge_count(), world.dimension(), request.world.arms,
-             request.rounds, app::json_number(request.alpha))
-      << fmt::format(" \"policies\": [\n  {}]}}\n", fmt::join(policies, ",\n  "));
+  std::ofstream(request.folder / "goblin.json") << app::json_line({{"users", world.graph().node_count()},
+                                                                   {"edges", world.graph().edge_count()},
+                                                                   {"dimension", world.dimension()},
+                                                                   {"arms", request.world.arms},
+                                                                   {"rounds", request.rounds},
+                                                                   {"alpha", request.alpha},
+                                                                   {"policies", std::move(policies)}})
+                                                << '\n';
 }
 
 }  // namespace

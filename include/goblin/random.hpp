@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
 namespace goblin {
 
@@ -18,7 +17,8 @@ class Random {
   /// Uniform in [0, 1), a multiple of 2^-53.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
 
-  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  /// As fma, so that the last bit does not depend on whether the compiler makes one of it.
+  double uniform(double low, double high) { return std::fma(high - low, uniform(), low); }
 
   /// Uniform in {0, ..., bound - 1} without bias, by rejection; bound > 0.
   std::uint64_t below(std::uint64_t bound) {
@@ -29,11 +29,9 @@ class Random {
     }
   }
 
-  /// Standard normal, by Box and Muller.
-  double normal() {
-    const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
+  /// Standard normal, by Box and Muller: sqrt(-2 ln(1 - u)) cos(2 pi v), u and v uniform. The logarithm and the cosine
+  /// are goblin's own, because the last bit of those in the C library depends on the library.
+  double normal();
 
  private:
   static constexpr std::uint64_t step = 0x9E3779B97F4A7C15U;

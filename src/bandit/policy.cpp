@@ -1,33 +1,52 @@
 #include "goblin/bandit/policy.hpp"
 
 #include <stdexcept>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace goblin {
+namespace {
 
-std::string_view name_of(Policy policy) {
-  switch (policy) {
-    case Policy::linucb_sin:
-      return "linucb-sin";
-    case Policy::linucb_ind:
-      return "linucb-ind";
-    case Policy::gob_lin:
-      return "gob.lin";
-    case Policy::gob_lin_macro:
-      return "gob.lin.macro";
-    case Policy::gob_lin_block:
-      return "gob.lin.block";
+constexpr bool table_is_in_order() {
+  for (std::size_t k = 0; k < policy_table.size(); ++k) {
+    if (static_cast<std::size_t>(policy_table[k].policy) != k) return false;
   }
-  return "";
+  return true;
+}
+static_assert(table_is_in_order(), "info_of finds a policy by its number");
+
+/// "a, b or c"
+std::string joined(const std::vector<std::string_view>& names, std::string_view conjunction) {
+  std::string text;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k > 0) text += k + 1 < names.size() ? ", " : fmt::format(" {} ", conjunction);
+    text += names[k];
+  }
+  return text;
 }
 
+}  // namespace
+
 Policy policy_named(std::string_view name) {
-  for (const Policy policy : all_policies) {
-    if (name_of(policy) == name) return policy;
+  for (const PolicyInfo& info : policy_table) {
+    if (info.name == name) return info.policy;
   }
-  throw std::invalid_argument(
-      fmt::format("policy: '{}' (must be linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block)", name));
+  throw std::invalid_argument(fmt::format("policy: '{}' (must be {})", name, policy_names()));
+}
+
+std::string policy_names() {
+  std::vector<std::string_view> names;
+  for (const PolicyInfo& info : policy_table) names.push_back(info.name);
+  return joined(names, "or");
+}
+
+std::string clustered_policy_names() {
+  std::vector<std::string_view> names;
+  for (const PolicyInfo& info : policy_table) {
+    if (info.uses_clusters) names.push_back(info.name);
+  }
+  return joined(names, "and");
 }
 
 }  // namespace goblin

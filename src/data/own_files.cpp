@@ -7,9 +7,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,10 +87,14 @@ Items read_items(const std::filesystem::path& path, ItemFields wanted) {
 }
 
 /// Users whom the graph does not have are added to it.
-SparseRows read_payoffs(const std::filesystem::path& path, const Names& items, Graph& graph) {
+SparseRows read_payoffs(const std::filesystem::path& path, const Names& items, RepeatedPayoffs repeated, Graph& graph) {
+  struct Seen {
+    std::size_t entry = 0;
+    std::size_t line = 0;
+  };
   Names users = graph.names();
   std::vector<Entry> entries;
-  std::unordered_set<std::uint64_t> seen;
+  std::unordered_map<std::uint64_t, Seen> seen;
   auto in = open_file(path);
   TabReader reader(in, path.string());
   while (reader.next()) {
@@ -102,11 +107,24 @@ SparseRows read_payoffs(const std::filesystem::path& path, const Names& items, G
     const double payoff = reader.number(2);
     if (!std::isfinite(payoff)) reader.fail(fmt::format("payoff {} (must be finite)", payoff));
     const NodeId user = users.insert(fields[0]);
-    if (!seen.insert(static_cast<std::uint64_t>(user) << 32U | *item).second) {
-      reader.fail(fmt::format("user '{}' and item '{}' stand twice", fields[0], fields[1]));
+    const auto [place, is_new] = seen.try_emplace(static_cast<std::uint64_t>(user) << 32U | *item,
+                                                  Seen{.entry = entries.size(), .line = reader.line()});
+    if (is_new) {
+      entries.push_back({user, *item, payoff});
+      continue;
     }
-    if (payoff != 0.0) entries.push_back({user, *item, payoff});
+    double& value = entries[place->second.entry].value;
+    if (repeated == RepeatedPayoffs::refuse) {
+      reader.fail(
+          fmt::format("user '{}' and item '{}' stand in line {} already (repeated-payoffs says what counts: "
+                      "first, last or sum)",
+                      fields[0], fields[1], place->second.line));
+    }
+    if (repeated == RepeatedPayoffs::last) value = payoff;
+    if (repeated == RepeatedPayoffs::sum) value += payoff;
+    if (!std::isfinite(value)) reader.fail(fmt::format("the sum of the payoffs is {} (must be finite)", value));
   }
+  std::erase_if(entries, [](const Entry& entry) { return entry.value == 0.0; });
   if (entries.empty()) throw DataError(path.string(), 0, "no payoff other than 0");
   if (users.size() > graph.node_count()) graph = Graph(std::move(users), graph.edges());
   return {graph.node_count(), items.size(), entries};
@@ -114,13 +132,21 @@ SparseRows read_payoffs(const std::filesystem::path& path, const Names& items, G
 
 }  // namespace
 
+RepeatedPayoffs repeated_payoffs_named(std::string_view name) {
+  if (name == "refuse") return RepeatedPayoffs::refuse;
+  if (name == "first") return RepeatedPayoffs::first;
+  if (name == "last") return RepeatedPayoffs::last;
+  if (name == "sum") return RepeatedPayoffs::sum;
+  throw std::invalid_argument(fmt::format("repeated payoffs: '{}' (must be refuse, first, last or sum)", name));
+}
+
 Dataset read_own_files(const std::filesystem::path& folder, const OwnFilesOptions& options) {
   Dataset dataset;
   dataset.name = "files";
-  dataset.graph = read_edge_file(folder / "edges.tsv");
+  dataset.graph = read_edge_file(folder / "edges.tsv", options.edges);
   Items items = read_items(folder / "items.tsv", options.items);
   dataset.items = std::move(items.names);
-  dataset.payoffs = read_payoffs(folder / "payoffs.tsv", dataset.items, dataset.graph);
+  dataset.payoffs = read_payoffs(folder / "payoffs.tsv", dataset.items, options.repeated_payoffs, dataset.graph);
   if (items.fields == ItemFields::numbers) {
     dataset.contexts.dimension = items.dimension;
     dataset.contexts.numbers = std::move(items.numbers);

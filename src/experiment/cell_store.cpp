@@ -2,8 +2,7 @@
 #include "goblin/experiment/cell.hpp"
 
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
+#include <cmath>
 #include <limits>
 #include <system_error>
 #include <unistd.h>
@@ -14,6 +13,10 @@ namespace goblin::experiment {
 namespace {
 
 constexpr FileKind cell_file{"cell", {'G', 'O', 'B', 'C', 'E', 'L', 'L', '\n'}, 1};
+constexpr FileKind time_file{"time of a cell", {'G', 'O', 'B', 'T', 'I', 'M', 'E', '\n'}, 1};
+
+/// Goes up with every change of what the same cell finds: of a policy, an engine, a world or the clustering.
+constexpr int simulation = 2;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 std::string folder_of(const Setting& setting) {
@@ -25,16 +28,34 @@ std::string folder_of(const Setting& setting) {
   return name;
 }
 
-/// The file's name within the folder, which is also written into it: a file that was moved is not mistaken for another.
-std::string key_of(const Cell& cell) {
+/// The file's name within the folder.
+std::string name_of(const Cell& cell) {
   return fmt::format("{}/{}/rounds-{}-seed-{}", cell.condition->key, folder_of(cell.setting), cell.rounds, cell.seed);
+}
+
+/// What is written into the file: its name, so that a file that was moved is not mistaken for another, and who found
+/// what it holds, because another goblin may find something else.
+std::string key_of(const Cell& cell) {
+  return fmt::format("goblin {}, simulation {}: {}", GOBLIN_VERSION, simulation, name_of(cell));
 }
 
 std::optional<double> number_or_nothing(double value) {
   return value == value ? std::optional(value) : std::nullopt;  // NaN
 }
 
-std::filesystem::path with_extension(std::filesystem::path path, const char* extension) { return path += extension; }
+/// Calls `read` with what stands behind the key in a file of the cell. False if there is no such file, if it is
+/// damaged, or if it is that of another cell or of another goblin.
+template <typename Read>
+bool read_file(const std::filesystem::path& file, const FileKind& kind, const std::string& key, Read read) {
+  if (!std::filesystem::exists(file)) return false;
+  try {
+    const MappedFile mapped(file);
+    BinaryReader in(checked_content(mapped.bytes(), file.string(), kind), file.string());
+    return in.text() == key && read(in);
+  } catch (const DataError&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -51,18 +72,15 @@ CellStore::CellStore(std::filesystem::path folder) : folder_(std::move(folder)) 
   if (error) throw std::system_error(error, fmt::format("{}: cannot be written", folder_.string()));
 }
 
-std::filesystem::path CellStore::path(const Cell& cell) const { return folder_ / (key_of(cell) + ".cell"); }
+std::filesystem::path CellStore::path(const Cell& cell) const { return folder_ / (name_of(cell) + ".cell"); }
+
+std::filesystem::path CellStore::time_path(const Cell& cell) const { return folder_ / (name_of(cell) + ".seconds"); }
 
 std::optional<Outcome> CellStore::load(const Cell& cell) const {
-  const auto file = path(cell);
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  try {
-    const MappedFile mapped(file);
-    BinaryReader in(checked_content(mapped.bytes(), file.string(), cell_file), file.string());
-    if (in.text() != key_of(cell)) return std::nullopt;
-    const auto rounds = in.array<std::uint64_t>();
-    Outcome outcome;
-    for (const std::uint64_t round : rounds) {
+  const std::string key = key_of(cell);
+  Outcome outcome;
+  const bool found = read_file(path(cell), cell_file, key, [&](BinaryReader& in) {
+    for (const std::uint64_t round : in.array<std::uint64_t>()) {
       Point point{.round = round};
       point.reward = in.number<double>();
       point.random_reward = in.number<double>();
@@ -71,13 +89,15 @@ std::optional<Outcome> CellStore::load(const Cell& cell) const {
       point.regret_bound = number_or_nothing(in.number<double>());
       outcome.curve.push_back(point);
     }
-    if (outcome.curve.empty() || outcome.last().round != cell.rounds) return std::nullopt;
-    std::ifstream times(with_extension(folder_ / key_of(cell), ".seconds"));
-    if (double seconds = 0.0; times >> seconds) outcome.seconds = seconds;
-    return outcome;
-  } catch (const DataError&) {
-    return std::nullopt;
-  }
+    return !outcome.curve.empty() && outcome.last().round == cell.rounds;
+  });
+  if (!found) return std::nullopt;
+  read_file(time_path(cell), time_file, key, [&](BinaryReader& in) {
+    const auto seconds = in.number<double>();
+    if (std::isfinite(seconds) && seconds >= 0.0) outcome.seconds = seconds;
+    return true;
+  });
+  return outcome;
 }
 
 void CellStore::save(const Cell& cell, const Outcome& outcome) const {
@@ -86,8 +106,10 @@ void CellStore::save(const Cell& cell, const Outcome& outcome) const {
   std::filesystem::create_directories(file.parent_path(), error);
   if (error) throw std::system_error(error, fmt::format("{}: cannot be made", file.parent_path().string()));
   if (outcome.seconds) {
-    const auto times = with_extension(folder_ / key_of(cell), ".seconds");
-    std::ofstream(times) << fmt::format("{:.6f}\n", *outcome.seconds);
+    write_checked_file(time_path(cell), time_file, [&](BinaryWriter& out) {
+      out.text(key_of(cell));
+      out.number(*outcome.seconds);
+    });
   }
   write_checked_file(file, cell_file, [&](BinaryWriter& out) {
     out.text(key_of(cell));

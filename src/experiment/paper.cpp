@@ -6,6 +6,7 @@
 #include "goblin/world/linear.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -94,21 +95,42 @@ Condition cliques(double graph_noise, double payoff_noise) {
           }};
 }
 
-/// Cells of other data, or of data prepared in another way, are other cells.
-std::string key_of(std::string_view name, const data::Dataset& data) {
-  const auto crc = [](std::uint32_t before, auto values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    return crc32_of(before, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
-  std::uint32_t checksum = crc(0, std::span(data.contexts.numbers));
-  for (std::size_t user = 0; user < data.payoffs.row_count(); ++user) {
-    checksum = crc(checksum, data.payoffs.columns(user));
-  }
-  return fmt::format("{}-{:08x}", name, checksum);
+/// The CRC-32 of what `write` writes.
+std::uint32_t checksum_of(const std::function<void(BinaryWriter&)>& write) {
+  std::uint32_t checksum = 0;
+  BinaryWriter out([&checksum](const char* bytes, std::size_t size) { checksum = crc32_of(checksum, {bytes, size}); });
+  write(out);
+  return checksum;
+}
+
+/// Other edges, weights or numbers of users are another graph. The users' names change nothing that a cell finds.
+std::uint32_t checksum_of(const Graph& graph) {
+  return checksum_of([&graph](BinaryWriter& out) {
+    out.size(graph.node_count());
+    for (const Edge& edge : graph.edges()) {
+      out.number(edge.a);
+      out.number(edge.b);
+      out.number(edge.weight);
+    }
+  });
+}
+
+/// Other contexts or other payoffs are other items.
+std::uint32_t checksum_of_items(const data::Dataset& data) {
+  return checksum_of([&data](BinaryWriter& out) {
+    out.size(data.contexts.dimension);
+    out.array(data.contexts.numbers);
+    for (const data::Entry& entry : data.payoffs.entries()) {
+      out.number(entry.row);
+      out.number(entry.column);
+      out.number(entry.value);
+    }
+  });
 }
 
 Condition catalogue(std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
-  return {.key = key_of(name, *data),
+  // Cells of other data, or of data prepared in another way, are other cells.
+  return {.key = fmt::format("{}-{:08x}{:08x}", name, checksum_of(data->graph), checksum_of_items(*data)),
           .world_at = [data](std::uint64_t seed) -> std::shared_ptr<const world::World> {
             return std::make_shared<world::Catalogue>(data, world::CatalogueOptions{.seed = seed});
           },
@@ -116,7 +138,7 @@ Condition catalogue(std::string_view name, const std::shared_ptr<const data::Dat
 }
 
 Condition linear_over(std::string_view name, const std::shared_ptr<const data::Dataset>& data) {
-  return {.key = "linear-over-" + key_of(name, *data),
+  return {.key = fmt::format("linear-over-{}-{:08x}", name, checksum_of(data->graph)),
           .world_at = [data](std::uint64_t seed) -> std::shared_ptr<const world::World> {
             return std::make_shared<world::Linear>(
                 data->graph, world::LinearOptions{.payoff_noise = theorem_payoff_noise, .seed = seed});
@@ -248,14 +270,13 @@ std::vector<Study> all_studies(const Plan& plan) {
   return studies;
 }
 
-constexpr Policy clustered_policies[] = {Policy::gob_lin_macro, Policy::gob_lin_block};
-
 Study trade_off_of(const DatasetResult& dataset, const Plan& plan) {
   Study study = dataset.result.study;
   study.contenders.clear();
   study.evaluation_seeds.resize(std::min(study.evaluation_seeds.size(), plan.trade_off_seeds));
   study.finalists = 1;
-  for (const Policy policy : clustered_policies) {
+  for (const Policy policy : all_policies) {
+    if (!uses_clusters(policy)) continue;
     const Setting& setting = dataset.entry(name_of(policy)).tuned().setting;
     for (const std::size_t count : plan.cluster_counts) {
       study.contenders.push_back({.name = fmt::format("{} {}", name_of(policy), count),
@@ -274,9 +295,10 @@ Plan plan(const Options& options) { return Planner(options).plan(); }
 
 std::size_t Plan::cell_count() const {
   std::size_t count = experiment::cell_count(all_studies(*this));
+  const auto clustered =
+      static_cast<std::size_t>(std::count_if(all_policies.begin(), all_policies.end(), uses_clusters));
   for (const Study& study : datasets) {
-    count += std::size(clustered_policies) * cluster_counts.size() *
-             std::min(study.evaluation_seeds.size(), trade_off_seeds);
+    count += clustered * cluster_counts.size() * std::min(study.evaluation_seeds.size(), trade_off_seeds);
   }
   return count;
 }

@@ -11,12 +11,12 @@
 
 namespace goblin {
 
-Graph read_edge_file(const std::filesystem::path& path) {
+Graph read_edge_file(const std::filesystem::path& path, const EdgeFileOptions& options) {
   std::ifstream in = open_file(path);
-  return read_edges(in, path.string());
+  return read_edges(in, path.string(), options);
 }
 
-Graph read_edges(std::istream& in, const std::string& name) {
+Graph read_edges(std::istream& in, const std::string& name, const EdgeFileOptions& options) {
   TabReader reader(in, name);
   Names names;
   EdgeList edges;
@@ -27,13 +27,17 @@ Graph read_edges(std::istream& in, const std::string& name) {
                               fields.size() == 1 ? "" : "s"));
     }
     if (fields[0].empty() || fields[1].empty()) reader.fail("an empty user name");
-    if (fields[0] == fields[1]) reader.fail(fmt::format("'{}' is joined to itself (a self loop)", fields[0]));
+    const bool self_loop = fields[0] == fields[1];
+    if (self_loop && !options.drop_self_loops) {
+      reader.fail(
+          fmt::format("'{}' is joined to itself (a self loop; drop-self-loops leaves such lines out)", fields[0]));
+    }
     const double weight = fields.size() == 3 ? reader.number(2) : 1.0;
     if (!(std::isfinite(weight) && weight > 0.0)) {
       reader.fail(fmt::format("weight {} (must be finite and positive)", fields[2]));
     }
     const NodeId a = names.insert(fields[0]);
-    edges.add({a, names.insert(fields[1]), weight});
+    if (!self_loop) edges.add({a, names.insert(fields[1]), weight});
   }
   try {
     return {std::move(names), edges};

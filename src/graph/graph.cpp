@@ -19,14 +19,20 @@ void check_node_count(std::size_t node_count) {
   }
 }
 
-void check_edge(const Edge& edge, std::size_t index, std::size_t node_count) {
+/// For messages: "node 13", and its name where it has one.
+std::string words_of(std::size_t node, const Names* names) {
+  if (names == nullptr) return fmt::format("node {}", node);
+  return fmt::format("'{}' (node {})", (*names)[node], node);
+}
+
+void check_edge(const Edge& edge, std::size_t index, std::size_t node_count, const Names* names) {
   if (edge.a >= node_count || edge.b >= node_count) {
     throw std::invalid_argument(fmt::format("edges[{}]: node {} (must be below the number of nodes, {})", index,
                                             std::max(edge.a, edge.b), node_count));
   }
   if (edge.a == edge.b) {
     throw std::invalid_argument(
-        fmt::format("edges[{}]: joins node {} to itself (self loops are not allowed)", index, edge.a));
+        fmt::format("edges[{}]: joins {} to itself (self loops are not allowed)", index, words_of(edge.a, names)));
   }
   if (!(std::isfinite(edge.weight) && edge.weight > 0.0)) {
     throw std::invalid_argument(fmt::format("edges[{}]: weight {} (must be finite and positive)", index, edge.weight));
@@ -56,7 +62,7 @@ Components::Components(std::vector<NodeId> component_of, std::size_t count)
 }
 
 template <typename Edges>
-std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Edges& edges) {
+std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Edges& edges, const Names* names) {
   check_node_count(node_count);
   auto rows = std::make_shared<Rows>();
   auto& begins = rows->begins;
@@ -68,7 +74,7 @@ std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Ed
   begins.assign(node_count + 2, 0);
   std::size_t index = 0;
   for_each_edge(edges, [&](const Edge& edge) {
-    check_edge(edge, index++, node_count);
+    check_edge(edge, index++, node_count, names);
     ++begins[edge.a + std::size_t{2}];
     ++begins[edge.b + std::size_t{2}];
   });
@@ -101,8 +107,8 @@ std::shared_ptr<const Graph::Rows> Graph::build(std::size_t node_count, const Ed
       if (out > begins[node] && neighbours[out - 1] == neighbour) {
         weights[out - 1] += weight;
         if (!std::isfinite(weights[out - 1])) {
-          throw std::invalid_argument(
-              fmt::format("edges: the weights between nodes {} and {} add up to infinity", node, neighbour));
+          throw std::invalid_argument(fmt::format("edges: the weights between {} and {} add up to infinity",
+                                                  words_of(node, names), words_of(neighbour, names)));
         }
       } else {
         neighbours[out] = neighbour;
@@ -128,13 +134,13 @@ Graph::Graph() : Graph(0) {}
 Graph::Graph(std::size_t node_count) : Graph(node_count, std::span<const Edge>{}) {}
 
 Graph::Graph(std::size_t node_count, std::span<const Edge> edges)
-    : Graph(build(node_count, edges), std::make_shared<const Names>()) {}
+    : Graph(build(node_count, edges, nullptr), std::make_shared<const Names>()) {}
 
 Graph::Graph(Names names, std::span<const Edge> edges)
-    : rows_(build(names.size(), edges)), names_(std::make_shared<const Names>(std::move(names))) {}
+    : rows_(build(names.size(), edges, &names)), names_(std::make_shared<const Names>(std::move(names))) {}
 
 Graph::Graph(Names names, const EdgeList& edges)
-    : rows_(build(names.size(), edges)), names_(std::make_shared<const Names>(std::move(names))) {}
+    : rows_(build(names.size(), edges, &names)), names_(std::make_shared<const Names>(std::move(names))) {}
 
 double Graph::degree(std::size_t node) const {
   const auto row = weights(node);

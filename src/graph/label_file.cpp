@@ -3,11 +3,30 @@
 #include "goblin/error.hpp"
 #include "goblin/graph/tab_file.hpp"
 
+#include <charconv>
 #include <fstream>
+#include <stdexcept>
+#include <string>
 
 #include <fmt/format.h>
 
 namespace goblin {
+namespace {
+
+/// The user of a graph without names; throws DataError if there is none.
+NodeId numbered_user(const TabReader& reader, std::size_t count) {
+  const std::string_view text = reader.fields()[0];
+  NodeId number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (!is_number || number >= count || std::to_string(number) != text) {
+    reader.fail(
+        fmt::format("user '{}' (must be a whole number below {}: the users of the graph have no names)", text, count));
+  }
+  return number;
+}
+
+}  // namespace
 
 std::pair<Graph, Labels> read_label_file(const std::filesystem::path& path, const Graph& graph) {
   std::ifstream in = open_file(path);
@@ -16,6 +35,7 @@ std::pair<Graph, Labels> read_label_file(const std::filesystem::path& path, cons
 
 std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, const Graph& graph) {
   constexpr NodeId none = static_cast<NodeId>(-1);
+  const bool numbered = graph.node_count() > 0 && !graph.has_names();
   Names users = graph.names();
   Labels labels{.of = std::vector<NodeId>(graph.node_count(), none), .clusters = {}};
   TabReader reader(in, name);
@@ -24,7 +44,7 @@ std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, 
     if (fields.size() != 2 || fields[0].empty() || fields[1].empty()) {
       reader.fail("a line of another form (expected: user <tab> cluster)");
     }
-    const NodeId user = users.insert(fields[0]);
+    const NodeId user = numbered ? numbered_user(reader, graph.node_count()) : users.insert(fields[0]);
     const NodeId cluster = labels.clusters.insert(fields[1]);
     if (user == labels.of.size()) labels.of.push_back(none);
     if (labels.of[user] != none && labels.of[user] != cluster) {
@@ -34,14 +54,25 @@ std::pair<Graph, Labels> read_labels(std::istream& in, const std::string& name, 
     labels.of[user] = cluster;
   }
   for (NodeId user = 0; user < labels.of.size(); ++user) {
-    if (labels.of[user] == none) throw DataError(name, 0, fmt::format("user '{}' has no cluster", users[user]));
+    if (labels.of[user] != none) continue;
+    const std::string shown = numbered ? std::to_string(user) : std::string(users[user]);
+    throw DataError(name, 0, fmt::format("user '{}' has no cluster", shown));
   }
-  if (users.size() == graph.node_count()) return {graph, std::move(labels)};
+  if (labels.of.size() == graph.node_count()) return {graph, std::move(labels)};
   return {Graph(std::move(users), graph.edges()), std::move(labels)};
 }
 
 void write_labels(std::ostream& out, const Graph& graph, std::span<const NodeId> labels) {
-  for (NodeId node = 0; node < labels.size(); ++node) out << graph.names()[node] << '\t' << labels[node] << '\n';
+  if (labels.size() != graph.node_count()) {
+    throw std::invalid_argument(
+        fmt::format("labels: {} of them (must be one for each of the {} nodes)", labels.size(), graph.node_count()));
+  }
+  std::vector<std::string> starts;
+  starts.reserve(labels.size());
+  for (NodeId node = 0; node < labels.size(); ++node) {
+    starts.push_back(graph.has_names() ? tab_line_start(graph.names()[node]) : std::to_string(node));
+  }
+  for (NodeId node = 0; node < labels.size(); ++node) out << starts[node] << '\t' << labels[node] << '\n';
 }
 
 }  // namespace goblin

@@ -2,12 +2,33 @@
 
 #include "goblin/error.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 namespace goblin {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// Whether a line starts with any number of backslashes and then with what would make it something else than fields.
+bool starts_specially(std::string_view line) {
+  const std::string_view rest = line.substr(std::min(line.find_first_not_of('\\'), line.size()));
+  return rest.starts_with('#') || rest.starts_with(byte_order_mark);
+}
+
+}  // namespace
+
+std::string tab_line_start(std::string_view name) {
+  if (name.empty() || name.find_first_of("\t\n") != std::string_view::npos) {
+    throw std::invalid_argument(fmt::format(
+        "name: '{}' (must not be empty, and must have no tab and no line end, to stand in a tab-separated file)",
+        name));
+  }
+  return fmt::format("{}{}", starts_specially(name) ? "\\" : "", name);
+}
 
 std::ifstream open_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -47,9 +68,10 @@ bool TabReader::next_line(std::string_view& line) {
 bool TabReader::next() {
   std::string_view line;
   while (next_line(line)) {
-    if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    if (line_ == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
+    if (line.front() == '\\' && starts_specially(line)) line.remove_prefix(1);
     fields_.clear();
     for (;;) {
       const auto tab = line.find('\t');

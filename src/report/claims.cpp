@@ -171,15 +171,16 @@ class Judge {
     const std::string& id = result.study.name;
     Claim& bound = add(id + "-theorem", "theorem",
                        fmt::format("The regret of gob.lin stays below the bound of Theorem 1 ({}).", where), "regret");
-    part(bound, "bound - regret at the end, gob.lin", values(result.entry("gob.lin").tuned(), [](const Outcome& each) {
-           return each.last().regret_bound.value() - each.last().regret.value();
-         }));
+    part(bound, "bound - regret at the end, gob.lin",
+         values(result.entry(name(Policy::gob_lin)).tuned(),
+                [](const Outcome& each) { return each.last().regret_bound.value() - each.last().regret.value(); }));
     Claim& volume = add(id + "-volume", "theorem",
                         fmt::format("ln|M_T| of gob.lin is below that of independent bandits ({}).", where), "ln|M_T|");
-    const auto volumes = [&](const char* policy) {
-      return values(result.entry(policy).tuned(), [](const Outcome& each) { return each.last().log_determinant; });
+    const auto volumes = [&](Policy policy) {
+      return values(result.entry(name(policy)).tuned(),
+                    [](const Outcome& each) { return each.last().log_determinant; });
     };
-    part(volume, "linucb-ind - gob.lin", minus(volumes("linucb-ind"), volumes("gob.lin")));
+    part(volume, "linucb-ind - gob.lin", minus(volumes(Policy::linucb_ind), volumes(Policy::gob_lin)));
   }
 
   const Results& results_;

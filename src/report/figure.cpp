@@ -1,5 +1,7 @@
 #include "goblin/report/figure.hpp"
 
+#include "goblin/bandit/policy.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -79,15 +81,6 @@ double tic_step(double length) {
   return 10.0 * power;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    result += c;
-    if (c == '\'') result += c;
-  }
-  return result + "'";
-}
-
 std::string data_block(const std::string& name, const Series& series) {
   std::string text = fmt::format("${} << EOD\n", name);
   for (std::size_t k = 0; k < series.x.size(); ++k) {
@@ -119,7 +112,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   if (panel.log_y) text += "set logscale y\nset format y '10^{%L}'\n";
   text += fmt::format("set yrange [{:.8g}:{:.8g}]\n", range.low, range.high);
   text += fmt::format("set title {} offset 0,-0.6\nset xlabel {} offset 0,0.4\nset ylabel {} offset 0.6,0\n",
-                      in_quotes(panel.title), in_quotes(panel.x_label), in_quotes(panel.y_label));
+                      gnuplot_quoted(panel.title), gnuplot_quoted(panel.x_label), gnuplot_quoted(panel.y_label));
   text += fmt::format("set rmargin {}\n", longest + 1);
   std::string bands;
   std::string lines;
@@ -130,7 +123,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
         series.label_at_end && series.x.back() < across.high
             ? fmt::format("first {:.8g},{:.8g} center offset 0,0.6", series.x.back(), series.y.back())
             : fmt::format("graph 1.015,{:.4f} left", heights[k]);
-    text += fmt::format("set label {} at {} textcolor rgb '{}'\n", in_quotes(series.label), place, series.colour);
+    text += fmt::format("set label {} at {} textcolor rgb '{}'\n", gnuplot_quoted(series.label), place, series.colour);
     if (!series.low.empty()) {
       bands += fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle solid 0.18 noborder, ", block,
                            series.colour);
@@ -166,18 +159,22 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-std::string_view colour_of(std::string_view policy) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> colours = {{
-      {"linucb-sin", "#8a8f98"},
-      {"linucb-ind", "#e0662a"},
-      {"gob.lin.macro", "#1f9e6e"},
-      {"gob.lin.block", "#a865d0"},
-      {"gob.lin", "#2b83e0"},
-  }};
-  for (const auto& [name, colour] : colours) {
-    if (policy.starts_with(name)) return colour;
+std::string_view colour_of(std::string_view label) {
+  const PolicyInfo* found = nullptr;
+  for (const PolicyInfo& info : policy_table) {
+    const bool longer = found == nullptr || info.name.size() > found->name.size();
+    if (longer && label.starts_with(info.name)) found = &info;
   }
-  return "#c2185b";
+  return found != nullptr ? found->colour : "#c2185b";
+}
+
+std::string gnuplot_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    result += c;
+    if (c == '\'') result += c;
+  }
+  return result + "'";
 }
 
 std::string gnuplot_script(std::span<const Figure> figures) {

@@ -151,7 +151,8 @@ Figure cluster_figure(const DatasetResult& dataset) {
              .series = {},
              .log_x = true,
              .log_y = true};
-  for (const Policy policy : {Policy::gob_lin_macro, Policy::gob_lin_block}) {
+  for (const Policy policy : all_policies) {
+    if (!uses_clusters(policy)) continue;
     Series rewards = series_named(name(policy));
     Series times = series_named(name(policy));
     rewards.marks = times.marks = true;

@@ -31,7 +31,7 @@ for policy in gob.lin.macro gob.lin.block; do
   expect 0 'check: every decision' "${replay[@]}" --policy $policy --labels labels.tsv --check
   expect 2 'labels: must be given' "${replay[@]}" --policy $policy
 done
-expect 0 '"decisions": 2' "${replay[@]}" --json
+expect 0 '"decisions":2' "${replay[@]}" --json
 expect 0 'sparse' "${replay[@]}" --engine sparse --tolerance 1e-10 --printed-bound 0.1 0.05 2
 expect 2 'labels: must not be given' "${replay[@]}" --labels labels.tsv
 expect 2 "policy: 'best'" "${replay[@]}" --policy best

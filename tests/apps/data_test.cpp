@@ -145,6 +145,15 @@ TEST_F(DataCommand, what_is_there_is_not_overwritten) {
   EXPECT_THAT(outcome.output, HasSubstr("move it away first"));
 }
 
+TEST_F(DataCommand, a_plot_goes_into_a_file_of_any_name) {
+  write("lastfm.zip", small_archive());
+  ASSERT_EQ(fetch("lastfm.zip").code, 0);
+  const auto outcome =
+      goblin(R"(data stats --data sets --no-cache --dimension 2 --plot "the user's \"best\" plot.svg")");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(read("the user's \"best\" plot.svg"), HasSubstr("</svg>"));
+}
+
 TEST_F(DataCommand, archives_that_leave_the_folder_are_refused) {
   for (const Entries& entries : std::vector<Entries>{
            {{"../outside.dat", "x"}}, {{"a/../../outside.dat", "x"}}, {{"/tmp/goblin-outside.dat", "x"}}}) {
@@ -183,8 +192,9 @@ TEST_F(DataCommand, stats_show_the_table_beside_the_papers) {
                                  ::testing::ContainsRegex("average degree +1.000 +13.443\n"),
                                  ::testing::ContainsRegex("known files unchanged +0 of 5\n")));
   const auto json = goblin(stats + "--json");
-  EXPECT_THAT(json.output, AllOf(HasSubstr(R"("name": "Last.fm", "nodes": 4, "edges": 2, "average_degree": 1)"),
-                                 HasSubstr(R"("items_by_preferences": [[1, 4], [2, 1]])"), HasSubstr("12717")));
+  EXPECT_THAT(test::on_one_line(json.output),
+              AllOf(HasSubstr(R"("name": "Last.fm", "nodes": 4, "edges": 2, "average_degree": 1)"),
+                    HasSubstr(R"("items_by_preferences": [[1, 4], [2, 1]])"), HasSubstr("12717")));
   EXPECT_EQ(goblin(stats + "--plot plot.txt").code, 2);
 }
 

@@ -3,6 +3,7 @@
 #include "bandit/scenario.hpp"
 #include "goblin/error.hpp"
 #include "goblin/graph/edge_file.hpp"
+#include "support/command.hpp"
 
 #include <sstream>
 #include <string>
@@ -38,7 +39,7 @@ Replayed run(Bandit& bandit, const std::string& events, bool check = false) {
   std::ostringstream out;
   Replayed result;
   try {
-    result.summary = replay(bandit, in, out, check);
+    replay(bandit, in, out, {.check = check}, result.summary);
   } catch (const std::exception& error) {
     result.error = error.what();
   }
@@ -109,7 +110,7 @@ TEST(Replay, decides_and_learns) {
     for (const simdjson::dom::element value : written[name].get_array()) values.push_back(value.get_double());
     return values;
   };
-  EXPECT_EQ(numbers("scores"), decision.scores);  // 17 digits: to the last bit
+  EXPECT_EQ(numbers("scores"), decision.scores);  // to the last bit
   EXPECT_EQ(numbers("means"), decision.means);
   EXPECT_EQ(numbers("widths"), decision.widths);
 }
@@ -117,9 +118,9 @@ TEST(Replay, decides_and_learns) {
 TEST(Replay, the_form_of_a_decision) {
   auto bandit = Bandit::linucb_sin(Graph(), {.dimension = 1, .alpha = 0.0});
   EXPECT_EQ(run(bandit, "{\"user\": 7, \"contexts\": [[1], [2]], \"rewards\": [1, 1]}\n").decisions,
-            "{\"arm\": 0, \"scores\": [0, 0], \"means\": [0, 0], \"widths\": [0, 0]}\n");
+            "{\"arm\":0,\"scores\":[0.0,0.0],\"means\":[0.0,0.0],\"widths\":[0.0,0.0]}\n");
   EXPECT_EQ(run(bandit, "{\"user\": \"7\", \"contexts\": [[0.3]]}").decisions,
-            "{\"arm\": 0, \"scores\": [0.14999999999999999], \"means\": [0.14999999999999999], \"widths\": [0]}\n");
+            "{\"arm\":0,\"scores\":[0.15],\"means\":[0.15],\"widths\":[0.0]}\n");
 }
 
 TEST(Replay, unknown_users_join_without_friends) {
@@ -144,7 +145,8 @@ TEST(Replay, names_the_line_and_the_reason) {
   EXPECT_THAT(error_of("{\"user\": \"ann\", "), HasSubstr(at + "is not JSON: "));
   EXPECT_EQ(error_of("[1, 2]"), at + "is not a JSON object");
   EXPECT_EQ(error_of("{\"contexts\": [[1, 2]]}"), at + "has no 'user'");
-  EXPECT_EQ(error_of("{\"user\": null, \"contexts\": [[1, 2]]}"), at + "'user' is not a text");
+  EXPECT_EQ(error_of("{\"user\": null, \"contexts\": [[1, 2]]}"),
+            at + "'user' is null (must be a text or a whole number)");
   EXPECT_EQ(error_of("{\"user\": \"\", \"contexts\": [[1, 2]]}"), at + "'user' is empty");
   EXPECT_EQ(error_of("{\"user\": \"ann\"}"), at + "has neither 'contexts' nor 'context'");
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"contexts\": []}"),
@@ -200,6 +202,121 @@ TEST(Replay, check_can_fail) {
     events += fmt::format("{{\"user\": \"{}\", \"contexts\": [[1, {}], [1, 2]], \"rewards\": [1, 0]}}\n", t, 0.1 * t);
   }
   EXPECT_THAT(run(hasty, events, true).error, HasSubstr("the printed algorithm"));
+}
+
+// In a bandit without names the users are 0, 1, ..., n - 1, as a number or as its digits.
+TEST(Replay, users_without_names_go_by_their_numbers) {
+  auto bandit = Bandit::gob_lin(Graph(4, std::vector<Edge>{{0, 3}}), {.dimension = 1, .alpha = 0.0});
+  EXPECT_EQ(run(bandit,
+                "{\"user\": 3, \"context\": [1], \"reward\": 1}\n"
+                "{\"user\": \"3\", \"context\": [1], \"reward\": 1}\n")
+                .error,
+            "");
+  EXPECT_EQ(bandit.user_count(), 4);
+  EXPECT_EQ(bandit.rewards(), 2);
+  EXPECT_GT(bandit.mean(3)[0], bandit.mean(0)[0]);
+  EXPECT_GT(bandit.mean(0)[0], 0.0);
+  EXPECT_EQ(bandit.mean(2)[0], 0.0);
+
+  const auto joined = run(bandit, "{\"user\": 4, \"context\": [1], \"reward\": -1}\n");
+  EXPECT_EQ(joined.error, "");
+  EXPECT_EQ(joined.summary.new_users, 1);
+  EXPECT_LT(bandit.mean(4)[0], 0.0);
+  const std::string at = "standard input:1: 'user' is '";
+  const std::string rule =
+      "' (must be a whole number, at most 5: this bandit's users have no names, and 5 would be the next new one)";
+  for (const char* user : {"6", "-1", "03", "ann", "4294967299", "99999999999999999999"}) {
+    EXPECT_EQ(run(bandit, fmt::format(R"({{"user": "{}", "context": [1], "reward": 1}})", user)).error,
+              at + user + rule);
+  }
+  EXPECT_EQ(bandit.user_count(), 5);
+}
+
+TEST(Replay, a_number_is_the_user_with_these_digits) {
+  Names names;
+  for (const char* name : {"20", "10"}) names.insert(name);
+  auto bandit = Bandit::linucb_ind(Graph(names, std::vector<Edge>{}), {.dimension = 1, .alpha = 0.0});
+  const auto replayed = run(bandit,
+                            "{\"user\": 10, \"context\": [1], \"reward\": 1}\n"
+                            "{\"user\": \"10\", \"context\": [1], \"reward\": 1}\n");
+  EXPECT_EQ(replayed.error, "");
+  EXPECT_EQ(replayed.summary.new_users, 0);
+  EXPECT_GT(bandit.mean("10")[0], 0.0);
+  EXPECT_EQ(bandit.mean("20")[0], 0.0);
+  EXPECT_EQ(run(bandit, R"({"user": 10.5, "contexts": [[1]]})").error,
+            "standard input:1: 'user' is 10.5 (must be a text or a whole number)");
+}
+
+class ReplayCommand : public test::Command {
+ protected:
+  ReplayCommand() {
+    write("edges.tsv", "ann\tbob\n");
+    write("good.jsonl", good);
+    write("ask.jsonl", "{\"user\": \"ann\", \"contexts\": [[1]]}\n");
+  }
+
+  /// What the saved model thinks of ann, who got rewards of 1.
+  [[nodiscard]] std::string means_of(const std::string& model) const {
+    const auto outcome = goblin("replay --load " + model + " <ask.jsonl 2>/dev/null");
+    const auto at = outcome.output.find("\"means\"");
+    return at == std::string::npos ? outcome.output : outcome.output.substr(at, outcome.output.find(']', at) + 1 - at);
+  }
+  /// The means after so many of the good lines.
+  [[nodiscard]] std::string expected_means(int lines) const {
+    const auto run = shell("head -n " + std::to_string(lines) + " good.jsonl | '" GOBLIN_COMMAND "' " + replay +
+                           " --save expected.goblin >/dev/null 2>&1");
+    EXPECT_EQ(run.code, 0);
+    return means_of("expected.goblin");
+  }
+
+  static constexpr const char* good =
+      "{\"user\": \"ann\", \"contexts\": [[1]], \"rewards\": [1]}\n"
+      "{\"user\": \"ann\", \"contexts\": [[1]], \"rewards\": [1]}\n"
+      "{\"user\": \"ann\", \"contexts\": [[1]], \"rewards\": [1]}\n";
+  const std::string replay = "replay --graph edges.tsv --dimension 1 --alpha 0";
+};
+
+TEST_F(ReplayCommand, a_bad_line_does_not_cost_what_was_learned) {
+  write("bad.jsonl", std::string(good) + "oops\n" + good);
+  const auto outcome = goblin(replay + " --save model.goblin <bad.jsonl");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.output, HasSubstr("standard input:4: is not JSON"));
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: saved, with everything up to line 3"));
+  EXPECT_EQ(means_of("model.goblin"), expected_means(3));
+}
+
+TEST_F(ReplayCommand, a_signal_does_not_cost_what_was_learned) {
+  for (const auto& [name, number] : {std::pair("INT", 2), std::pair("TERM", 15)}) {
+    // The program waits for its next event in the middle of a line when the signal comes.
+    const auto outcome =
+        shell("rm -f in out; mkfifo in; '" GOBLIN_COMMAND "' " + replay +
+              " --save model.goblin <in >out & pid=$!\n"
+              "exec 3>in; head -n 2 good.jsonl >&3; printf '{\"user\": \"an' >&3\n"
+              "for k in $(seq 200); do [ \"$(wc -l <out)\" -eq 2 ] && break; sleep 0.05; done; sleep 0.2\n"
+              "kill -" +
+              name + " $pid; wait $pid");
+    EXPECT_EQ(outcome.code, 128 + number) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("model.goblin: saved, with everything up to line 2"));
+    EXPECT_EQ(means_of("model.goblin"), expected_means(2));
+  }
+}
+
+TEST_F(ReplayCommand, a_closed_pipe_does_not_cost_what_was_learned) {
+  const auto outcome =
+      shell("mkfifo in; { '" GOBLIN_COMMAND "' " + replay +
+            " --save model.goblin <in; echo \"code $?\" >&2; } | head -n 1 & pid=$!\n"
+            "exec 3>in; head -n 1 good.jsonl >&3; sleep 0.5; tail -n 2 good.jsonl >&3; exec 3>&-; wait $pid");
+  EXPECT_THAT(outcome.output, HasSubstr("code 141"));
+  EXPECT_THAT(outcome.output, HasSubstr("the decisions cannot be written: Broken pipe"));
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: saved, with everything up to line 2"));
+  EXPECT_EQ(means_of("model.goblin"), expected_means(2));
+}
+
+TEST_F(ReplayCommand, a_model_that_cannot_be_saved_is_refused_at_once) {
+  const auto outcome = goblin(replay + " --save no/such/folder <good.jsonl");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("no/such/folder: cannot be written"));
+  EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("arm")));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "data/small_release.hpp"
+#include "goblin/bandit/policy.hpp"
 #include "support/command.hpp"
 
 #include <regex>
@@ -24,7 +25,8 @@ class SimulateCommand : public test::Command {
   [[nodiscard]] std::string json(const std::string& arguments) const {
     const auto outcome = goblin("simulate --json " + arguments);
     EXPECT_EQ(outcome.code, 0) << outcome.output;
-    return std::regex_replace(outcome.output, std::regex(R"json("(seconds|rounds_per_second)": [0-9.]+)json"), "");
+    return std::regex_replace(test::on_one_line(outcome.output),
+                              std::regex(R"json("(seconds|rounds_per_second)": [-+e0-9.]+)json"), "");
   }
 };
 
@@ -35,7 +37,7 @@ TEST_F(SimulateCommand, prints_a_table_or_json) {
   EXPECT_THAT(text.output, AllOf(HasSubstr("cliques: 8 users, 12 edges, contexts of 3 numbers, seed 0"),
                                  HasSubstr("normalized reward"), HasSubstr(" +- "), HasSubstr("\nlinucb-sin    0.1"),
                                  HasSubstr("\nlinucb-sin    0.5"), HasSubstr("\ngob.lin       0.5")));
-  const auto json = goblin(run + "--policy gob.lin --json").output;
+  const auto json = test::on_one_line(goblin(run + "--policy gob.lin --json").output);
   EXPECT_THAT(json, AllOf(HasSubstr(R"("results": [)"), HasSubstr(R"("policy": "gob.lin", "alpha": 0.1, "rounds": 50)"),
                           HasSubstr(R"("reward": )"), HasSubstr(R"("normalized_reward": )"),
                           HasSubstr(R"("standard_error": )"), HasSubstr(R"("regret": )"), HasSubstr(R"("seconds": )"),
@@ -90,6 +92,31 @@ TEST_F(SimulateCommand, an_interrupt_prints_what_was_done_so_far) {
   EXPECT_EQ(outcome.code, 130) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("\"interrupted\": true"), HasSubstr("\"policy\": \"linucb-sin\""),
                                     ::testing::ContainsRegex("\"rounds\": [1-9]")));
+}
+
+TEST_F(SimulateCommand, self_loops_and_repeated_payoffs_need_a_word) {
+  write("edges.tsv", "ann\tbob\nbob\tbob\n");
+  write("payoffs.tsv", "ann\ttea\t1\nbob\ttea\t1\nann\ttea\t1\n");
+  const std::string run = "simulate --rounds 5 --policy gob.lin --arms 2 --world ";
+  const auto expect = [&](int code, const std::string& arguments, const std::string& message) {
+    const auto outcome = goblin(run + arguments);
+    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(message)) << arguments;
+  };
+  expect(3, "linear --graph edges.tsv", "edges.tsv:2: 'bob' is joined to itself (a self loop; drop-self-loops");
+  expect(0, "linear --graph edges.tsv --drop-self-loops", "2 users, 1 edges");
+  expect(3, "files --data . --drop-self-loops", "payoffs.tsv:3: user 'ann' and item 'tea' stand in line 1 already");
+  expect(0, "files --data . --drop-self-loops --repeated-payoffs sum", "2 users, 1 edges");
+  expect(2, "files --data . --repeated-payoffs mean", "mean");
+  expect(2, "cliques --drop-self-loops", "--world cliques excludes --drop-self-loops");
+}
+
+TEST_F(SimulateCommand, the_help_names_every_policy) {
+  const auto help = goblin("simulate --help").output + goblin("replay --help").output;
+  EXPECT_THAT(help, HasSubstr(policy_names()));
+  for (const PolicyInfo& info : policy_table) {
+    EXPECT_EQ(goblin("simulate --rounds 5 --clusters 2 --policy " + std::string(info.name)).code, 0) << info.name;
+  }
 }
 
 TEST_F(SimulateCommand, tells_wrong_usage_from_bad_data) {

@@ -63,8 +63,30 @@ TEST(OwnFiles, numbers_can_be_tags) {
   EXPECT_EQ(files.read({.items = ItemFields::tags, .contexts = {.dimension = 1}}).summary.words, 2);
 }
 
+TEST(OwnFiles, repeated_payoffs_count_as_the_options_say) {
+  const OwnFiles files{.payoffs = "ann\ttea\t1\nbob\tsoup\t2\nann\ttea\t0.5\nann\ttea\t0.25\nbob\tsoup\t-2\n"};
+  const auto payoff = [&](const char* name) {
+    return files.read({.repeated_payoffs = repeated_payoffs_named(name)}).payoffs;
+  };
+  EXPECT_EQ(payoff("first").at(0, 0), 1.0);
+  EXPECT_EQ(payoff("last").at(0, 0), 0.25);
+  EXPECT_EQ(payoff("last").at(1, 1), -2.0);
+  EXPECT_EQ(payoff("sum").at(0, 0), 1.75);
+  EXPECT_EQ(payoff("sum").size(), 1) << "what adds up to 0 pays nothing";
+  EXPECT_THROW((void)repeated_payoffs_named("mean"), std::invalid_argument);
+  EXPECT_EQ(
+      (OwnFiles{.payoffs = "ann\ttea\t1e308\nann\ttea\t1e308\n"}).error({.repeated_payoffs = RepeatedPayoffs::sum}),
+      "payoffs.tsv:2: the sum of the payoffs is inf (must be finite)");
+}
+
+TEST(OwnFiles, self_loops_can_be_dropped) {
+  const OwnFiles files{.edges = "ann\tann\nann\tbob\n"};
+  EXPECT_EQ(files.read({.edges = {.drop_self_loops = true}}).graph.edge_count(), 1);
+}
+
 TEST(OwnFiles, name_file_line_and_reason) {
-  EXPECT_EQ(OwnFiles{.edges = "ann\tann\n"}.error(), "edges.tsv:1: 'ann' is joined to itself (a self loop)");
+  EXPECT_EQ(OwnFiles{.edges = "ann\tann\n"}.error(),
+            "edges.tsv:1: 'ann' is joined to itself (a self loop; drop-self-loops leaves such lines out)");
   EXPECT_EQ(OwnFiles{.items = ""}.error(), "items.tsv:0: no items");
   EXPECT_EQ(OwnFiles{.items = "tea\t1\nsoup\tx\n"}.error(), "items.tsv:2: 'x' is not a number");
   EXPECT_EQ(OwnFiles{.items = "tea\t1\nsoup\tinf\n"}.error(), "items.tsv:2: number inf (must be finite)");
@@ -79,7 +101,9 @@ TEST(OwnFiles, name_file_line_and_reason) {
   EXPECT_EQ(OwnFiles{.payoffs = "ann\ttea\tmuch\n"}.error(), "payoffs.tsv:1: 'much' is not a number");
   EXPECT_EQ(OwnFiles{.payoffs = "ann\ttea\tnan\n"}.error(), "payoffs.tsv:1: payoff nan (must be finite)");
   EXPECT_EQ(OwnFiles{.payoffs = "ann\ttea\t1\nann\ttea\t2\n"}.error(),
-            "payoffs.tsv:2: user 'ann' and item 'tea' stand twice");
+            "payoffs.tsv:2: user 'ann' and item 'tea' stand in line 1 already (repeated-payoffs says what counts: "
+            "first, last "
+            "or sum)");
   EXPECT_EQ(OwnFiles{.payoffs = "ann\ttea\t0\n"}.error(), "payoffs.tsv:0: no payoff other than 0");
 }
 

@@ -1,5 +1,6 @@
 #include "goblin/experiment/cell.hpp"
 
+#include "checked_file.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/world/cliques.hpp"
 #include "temporary_folder.hpp"
@@ -94,6 +95,54 @@ TEST(CellStore, a_damaged_or_misplaced_file_is_as_good_as_none) {
   EXPECT_FALSE(store.load(cells[0]));
   ASSERT_TRUE(run_cells(cells, store, {}));
   EXPECT_EQ(content_of(store.path(cells[0])), good);
+}
+
+TEST(CellStore, what_another_goblin_found_is_not_taken) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
+  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = {}});
+  ASSERT_TRUE(store.load(cell));
+
+  // The same file as an older goblin would have written it.
+  constexpr FileKind cell_file{"cell", {'G', 'O', 'B', 'C', 'E', 'L', 'L', '\n'}, 1};
+  const std::string bytes = content_of(store.path(cell));
+  const auto content = checked_content(bytes, "cell", cell_file);
+  BinaryReader in(content, "cell");
+  const std::string key(in.text());
+  const auto rest = content.last(in.left());
+  const auto rewrite = [&](const std::string& new_key) {
+    write_checked_file(store.path(cell), cell_file, [&](BinaryWriter& out) {
+      out.text(new_key);
+      for (const char byte : rest) out.number(static_cast<std::uint8_t>(byte));
+    });
+  };
+  rewrite("small/cliques/linucb-ind-alpha-0.25-scale-1/rounds-20-seed-7");
+  EXPECT_FALSE(store.load(cell));
+  rewrite(key);
+  EXPECT_TRUE(store.load(cell));
+}
+
+TEST(CellStore, a_damaged_time_is_not_known) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
+  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = 12.5});
+  ASSERT_EQ(store.load(cell)->seconds, 12.5);
+  auto file = store.path(cell);
+  file.replace_extension(".seconds");
+  const std::string good = content_of(file);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    write_file(file, good.substr(0, size));
+    ASSERT_TRUE(store.load(cell));
+    EXPECT_EQ(store.load(cell)->seconds, std::nullopt) << size << " of " << good.size() << " bytes";
+  }
+  std::string altered = good;
+  altered.back() ^= 1;
+  write_file(file, altered);
+  EXPECT_EQ(store.load(cell)->seconds, std::nullopt);
 }
 
 TEST(CellStore, says_so_if_nothing_can_be_written) {

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::ostringstream out;
     auto bandit = goblin::Bandit::gob_lin(graph, {.dimension = 2, .engine = {.kind = kind}});
     try {
-      goblin::app::replay(bandit, in, out, false);
+      goblin::app::ReplaySummary summary;
+      goblin::app::replay(bandit, in, out, {}, summary);
     } catch (const goblin::DataError&) {
     }
     const std::vector<double> contexts{1.0, 0.0, 0.0, 1.0};

@@ -42,7 +42,8 @@ TEST(EdgeFile, of_nothing_is_the_empty_graph) {
 TEST(EdgeFile, names_file_line_and_reason) {
   EXPECT_EQ(error_of("a\tb\nc\n"), "edges.tsv:2: 1 field (expected: user <tab> user [<tab> weight])");
   EXPECT_EQ(error_of("#\na\tb\t1\tx\n"), "edges.tsv:2: 4 fields (expected: user <tab> user [<tab> weight])");
-  EXPECT_EQ(error_of("a\ta"), "edges.tsv:1: 'a' is joined to itself (a self loop)");
+  EXPECT_EQ(error_of("a\ta"),
+            "edges.tsv:1: 'a' is joined to itself (a self loop; drop-self-loops leaves such lines out)");
   EXPECT_EQ(error_of("a\tb\theavy"), "edges.tsv:1: 'heavy' is not a number");
   EXPECT_EQ(error_of("a\tb\t1.0x"), "edges.tsv:1: '1.0x' is not a number");
   EXPECT_EQ(error_of("a\tb\t"), "edges.tsv:1: '' is not a number");
@@ -51,6 +52,23 @@ TEST(EdgeFile, names_file_line_and_reason) {
   EXPECT_EQ(error_of("a\tb\tnan"), "edges.tsv:1: weight nan (must be finite and positive)");
   EXPECT_EQ(error_of("a\t"), "edges.tsv:1: an empty user name");
   EXPECT_THAT(error_of("a\tb\t1e308\na\tb\t1e308\n"), ::testing::HasSubstr("add up to infinity"));
+}
+
+TEST(EdgeFile, self_loops_can_be_dropped) {
+  std::istringstream in("a\tb\nb\tb\t3\nc\tc\n");
+  const Graph graph = read_edges(in, "edges.tsv", {.drop_self_loops = true});
+  EXPECT_EQ(graph.node_count(), 3) << "who is only joined to themselves is a user all the same";
+  EXPECT_EQ(graph.edge_count(), 1);
+  EXPECT_EQ(graph.degree(1), 1.0);
+}
+
+TEST(EdgeFile, a_name_may_start_as_a_comment_does) {
+  const Graph graph = read("# friends\n\\#x\tann\nann\t#x\nann\t\\#x\n\\\\#x\tann\n");
+  EXPECT_EQ(graph.node_count(), 3);
+  EXPECT_EQ(graph.names()[0], "#x");
+  EXPECT_EQ(graph.names()[2], "\\#x");
+  EXPECT_EQ(graph.weight(0, 1), 2.0);
+  EXPECT_EQ(graph.weight(2, 1), 2.0);
 }
 
 TEST(EdgeFile, a_missing_file_is_bad_data) { EXPECT_THROW((void)read_edge_file("no/such/file.tsv"), DataError); }

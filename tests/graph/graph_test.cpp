@@ -61,6 +61,15 @@ TEST(Graph, refuses_bad_edges_with_the_reason) {
                 Graph(2, std::vector<Edge>{{0, 1, large}, {0, 1, large}});
               }),
               HasSubstr("add up to infinity"));
+  Names names;
+  names.insert("ann");
+  names.insert("bob");
+  try {
+    const Graph graph(names, std::vector<Edge>{{0, 1}, {1, 1}});
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "edges[1]: joins 'bob' (node 1) to itself (self loops are not allowed)");
+  }
 }
 
 TEST(Graph, components_are_numbered_by_their_lowest_node) {

@@ -1,5 +1,8 @@
 #include "goblin/report/figure.hpp"
 
+#include "goblin/bandit/policy.hpp"
+
+#include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -32,10 +35,12 @@ Figure two_lines() {
 }
 
 TEST(Figure, every_policy_has_a_colour_of_its_own) {
-  EXPECT_NE(colour_of("gob.lin"), colour_of("gob.lin.macro"));
-  EXPECT_NE(colour_of("gob.lin"), colour_of("gob.lin.block"));
-  EXPECT_EQ(colour_of("gob.lin.macro"), colour_of("gob.lin.macro (number of clusters)"));
-  EXPECT_NE(colour_of("linucb-sin"), colour_of("linucb-ind"));
+  std::set<std::string_view> colours = {colour_of("something else")};
+  for (const PolicyInfo& info : policy_table) {
+    colours.insert(colour_of(info.name));
+    EXPECT_EQ(colour_of(info.name), colour_of(std::string(info.name).append(" (number of clusters)")));
+  }
+  EXPECT_EQ(colours.size(), policy_table.size() + 1);
 }
 
 TEST(Figure, the_script_draws_every_file) {

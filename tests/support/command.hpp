@@ -3,6 +3,7 @@
 #include "temporary_folder.hpp"
 
 #include <cstdio>
+#include <regex>
 #include <string>
 #include <sys/wait.h>
 
@@ -15,6 +16,13 @@ struct Outcome {
   int code = -1;
   std::string output;  // what it wrote to standard output and standard error
 };
+
+/// JSON that was printed for people, on one line: `{"a": [1, 2], "b": 3}`.
+inline std::string on_one_line(std::string json) {
+  json = std::regex_replace(json, std::regex(R"(([\[{])\n *)"), "$1");
+  json = std::regex_replace(json, std::regex(R"(\n *([\]}]))"), "$1");
+  return std::regex_replace(json, std::regex(R"(,\n *)"), ", ");
+}
 
 class Command : public ::testing::Test {
  protected:

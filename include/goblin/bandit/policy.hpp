@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace goblin {
@@ -16,22 +18,64 @@ namespace goblin {
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
 enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block };
 
-inline constexpr std::array all_policies = {Policy::linucb_sin, Policy::linucb_ind, Policy::gob_lin,
-                                            Policy::gob_lin_macro, Policy::gob_lin_block};
+/// What there is to say about a policy.
+struct PolicyInfo {
+  Policy policy;
+  std::string_view name;          ///< everywhere: command line, Python, files, figures
+  std::string_view knows;         ///< what it knows of the social graph, in a few words
+  std::string_view colour;        ///< of its line in every figure, "#rrggbb"
+  bool uses_clusters = false;     ///< needs a clustering of the users
+  bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
+};
 
-[[nodiscard]] std::string_view name_of(Policy policy);
+/// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
+inline constexpr std::array policy_table = {
+    PolicyInfo{.policy = Policy::linucb_sin,
+               .name = "linucb-sin",
+               .knows = "nothing: one bandit for everybody",
+               .colour = "#8a8f98",
+               .has_node_per_user = false},
+    PolicyInfo{
+        .policy = Policy::linucb_ind, .name = "linucb-ind", .knows = "nothing: one bandit a user", .colour = "#e0662a"},
+    PolicyInfo{.policy = Policy::gob_lin, .name = "gob.lin", .knows = "all of it", .colour = "#2b83e0"},
+    PolicyInfo{.policy = Policy::gob_lin_macro,
+               .name = "gob.lin.macro",
+               .knows = "the edges between clusters",
+               .colour = "#1f9e6e",
+               .uses_clusters = true,
+               .has_node_per_user = false},
+    PolicyInfo{.policy = Policy::gob_lin_block,
+               .name = "gob.lin.block",
+               .knows = "the edges inside clusters",
+               .colour = "#a865d0",
+               .uses_clusters = true},
+};
+
+/// All of them, for loops.
+inline constexpr auto all_policies = [] {
+  std::array<Policy, policy_table.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = policy_table[k].policy;
+  return all;
+}();
+
+[[nodiscard]] constexpr const PolicyInfo& info_of(Policy policy) {
+  return policy_table[static_cast<std::size_t>(policy)];
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Policy policy) { return info_of(policy).name; }
 
 /// The policy of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Policy policy_named(std::string_view name);
 
+/// "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block", for messages and help texts.
+[[nodiscard]] std::string policy_names();
+/// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
+[[nodiscard]] std::string clustered_policy_names();
+
 /// Whether the policy needs a clustering of the users.
-[[nodiscard]] constexpr bool uses_clusters(Policy policy) {
-  return policy == Policy::gob_lin_macro || policy == Policy::gob_lin_block;
-}
+[[nodiscard]] constexpr bool uses_clusters(Policy policy) { return info_of(policy).uses_clusters; }
 
 /// Whether every user has a node of their own, as Theorem 1 has it.
-[[nodiscard]] constexpr bool has_node_per_user(Policy policy) {
-  return policy != Policy::linucb_sin && policy != Policy::gob_lin_macro;
-}
+[[nodiscard]] constexpr bool has_node_per_user(Policy policy) { return info_of(policy).has_node_per_user; }
 
 }  // namespace goblin

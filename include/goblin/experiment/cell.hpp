@@ -16,8 +16,8 @@ namespace goblin::experiment {
 
 /// A world at any seed, for all cells that play in it.
 struct Condition {
-  /// What the cells' files go by: two conditions with the same key must be the same world. Letters, digits, '.', '-'
-  /// and '/'.
+  /// What the cells' files go by: two conditions with the same key must be the same world, so that the key of one that
+  /// is made from data has to hold a checksum of the data. Letters, digits, '.', '-' and '/'.
   std::string key;
   std::function<std::shared_ptr<const world::World>(std::uint64_t seed)> world_at;
   /// Whether the graph is the same at every seed; its clusterings are then made once.
@@ -82,19 +82,23 @@ struct Outcome {
 };
 
 /// Finished cells as files in a folder: CONDITION/SETTING/rounds-T-seed-S.cell holds what was found, which is the same
-/// on every run, and .seconds beside it the time it took, which is not. Each is written all at once or not at all.
+/// on every run, and .seconds beside it the time it took, which is not. Each is written all at once or not at all, has
+/// a checksum, and says which goblin wrote it: what another version found is not taken, the cell is run again.
 class CellStore {
  public:
   /// Makes the folder. Throws std::system_error if nothing can be written there.
   explicit CellStore(std::filesystem::path folder);
 
-  /// Nothing if there is no such file or if it is damaged: the cell is then to be run again.
+  /// Nothing if there is no such file, or if it is damaged or of another version: the cell is then to be run again.
+  /// Where only the file with the time is so, the time is not known.
   [[nodiscard]] std::optional<Outcome> load(const Cell& cell) const;
   /// Throws std::system_error if it cannot be written.
   void save(const Cell& cell, const Outcome& outcome) const;
   [[nodiscard]] std::filesystem::path path(const Cell& cell) const;
 
  private:
+  [[nodiscard]] std::filesystem::path time_path(const Cell& cell) const;
+
   std::filesystem::path folder_;
 };
 

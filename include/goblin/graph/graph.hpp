@@ -135,7 +135,8 @@ class Graph {
 
   [[nodiscard]] std::size_t begin(std::size_t node) const { return rows_->begins[node]; }
   template <typename Edges>
-  [[nodiscard]] static std::shared_ptr<const Rows> build(std::size_t node_count, const Edges& edges);
+  [[nodiscard]] static std::shared_ptr<const Rows> build(std::size_t node_count, const Edges& edges,
+                                                         const Names* names);
   template <typename Keep>
   [[nodiscard]] std::shared_ptr<const Rows> filtered(Keep keep) const;
   void check_labels(std::span<const NodeId> labels) const;

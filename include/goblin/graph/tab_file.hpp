@@ -13,10 +13,16 @@ namespace goblin {
 /// A file opened for reading; throws DataError if it cannot be.
 [[nodiscard]] std::ifstream open_file(const std::filesystem::path& path);
 
+/// The name as it can stand first in a line, with a backslash before it where the line would else be read as a comment.
+/// Throws std::invalid_argument for a name that no field can hold: one that is empty, or has a tab or a line end in it.
+[[nodiscard]] std::string tab_line_start(std::string_view name);
+
 /// Reads tab-separated lines from a stream, one at a time, without copying the fields.
 ///
 /// Lines that are empty or start with '#' are passed over, a carriage return before the line end is dropped, and so is
-/// a byte order mark at the start. Memory: one block of the file and its longest line.
+/// a byte order mark at the start. A backslash before such a '#' or mark (and before more backslashes and then one of
+/// them) is dropped: `\#x <tab> 1` is a line whose first field is `#x`. Memory: one block of the file and its longest
+/// line.
 class TabReader {
  public:
   /// The name is for messages.

@@ -40,8 +40,12 @@ struct Figure {
   std::size_t columns = 1;
 };
 
-/// One colour for each policy, in every figure; another for other names.
-[[nodiscard]] std::string_view colour_of(std::string_view policy);
+/// The colour of the policy whose name the label starts with (the longest such name), in every figure; another for
+/// other labels.
+[[nodiscard]] std::string_view colour_of(std::string_view label);
+
+/// The text as gnuplot reads it in a script, in quotes.
+[[nodiscard]] std::string gnuplot_quoted(std::string_view text);
 
 /// A gnuplot script that draws NAME.svg and NAME.pdf with all panels of each figure, and NAME-1.svg, NAME-2.svg, ...
 /// with one panel each, in the folder it is run in.

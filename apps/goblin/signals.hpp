@@ -1,0 +1,61 @@
+#pragma once
+
+#include <csignal>
+#include <streambuf>
+#include <vector>
+
+namespace goblin::app {
+
+/// While it lives, the first SIGINT (Ctrl-C) or SIGTERM is only noted; the second ends the program as usual.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+  ~StopOnSignal();
+
+ private:
+  struct sigaction before_interrupt_ {};
+  struct sigaction before_terminate_ {};
+};
+
+/// While it lives, writing to a pipe that the reader has closed fails with EPIPE and does not end the program.
+class SurviveClosedPipe {
+ public:
+  SurviveClosedPipe();
+  SurviveClosedPipe(const SurviveClosedPipe&) = delete;
+  SurviveClosedPipe& operator=(const SurviveClosedPipe&) = delete;
+  ~SurviveClosedPipe();
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// The signal that was noted since the last StopOnSignal was made; 0 if none was.
+[[nodiscard]] int noted_signal();
+
+[[nodiscard]] inline bool interrupted() { return noted_signal() != 0; }
+
+/// The exit code of a program that a signal stopped.
+[[nodiscard]] inline int exit_code_of(int signal) { return 128 + signal; }
+
+/// "SIGINT", "SIGTERM".
+[[nodiscard]] const char* name_of_signal(int signal);
+
+/// Standard input that comes to its end when a signal is noted, even while it waits for something to read. (std::cin
+/// goes on waiting.)
+class InterruptibleInput : public std::streambuf {
+ public:
+  InterruptibleInput() : block_(std::size_t{1} << 16U) {}
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  std::vector<char> block_;
+};
+
+/// The clock that simulations are measured by.
+[[nodiscard]] double seconds_now();
+
+}  // namespace goblin::app

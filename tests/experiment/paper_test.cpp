@@ -1,0 +1,46 @@
+#include "goblin/experiment/paper.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace goblin::experiment::paper {
+namespace {
+
+data::Dataset small_data() {
+  data::Dataset data;
+  data.graph = Graph(4, std::vector<Edge>{{0, 1}, {1, 2, 2.0}});
+  data.items.insert("tea");
+  data.items.insert("soup");
+  data.contexts = {.dimension = 2, .numbers = {1.0, 0.0, 0.5, 0.25}};
+  data.payoffs = data::SparseRows(4, 2, std::vector<data::Entry>{{0, 0, 1.0}, {1, 1, 0.5}});
+  return data;
+}
+
+/// The keys of the conditions that play with the data.
+std::pair<std::string, std::string> keys_of(const data::Dataset& data) {
+  const Plan made = plan({.lastfm = std::make_shared<const data::Dataset>(data)});
+  return {made.datasets.at(0).condition.key, made.theorem.at(0).condition.key};
+}
+
+TEST(Paper, cells_of_other_data_are_other_cells) {
+  std::vector<data::Dataset> all(7, small_data());
+  all[1].graph = Graph(4, std::vector<Edge>{{0, 1}, {1, 3, 2.0}});
+  all[2].graph = Graph(4, std::vector<Edge>{{0, 1}, {1, 2, 2.5}});
+  all[3].graph = Graph(5, std::vector<Edge>{{0, 1}, {1, 2, 2.0}});
+  all[4].payoffs = data::SparseRows(4, 2, std::vector<data::Entry>{{0, 0, 1.0}, {1, 1, 0.75}});
+  all[5].payoffs = data::SparseRows(4, 2, std::vector<data::Entry>{{0, 0, 1.0}, {2, 1, 0.5}});
+  all[6].contexts.numbers[3] = 0.3;
+  std::set<std::string> keys;
+  std::set<std::string> graph_keys;
+  for (const data::Dataset& each : all) {
+    keys.insert(keys_of(each).first);
+    graph_keys.insert(keys_of(each).second);
+  }
+  EXPECT_EQ(keys.size(), all.size());
+  EXPECT_EQ(graph_keys.size(), 4U) << "a linear world takes the graph alone from the data";
+  EXPECT_EQ(keys_of(all[0]), keys_of(small_data()));
+}
+
+}  // namespace
+}  // namespace goblin::experiment::paper
