@@ -7,6 +7,7 @@
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/engine.hpp"
 #include "goblin/belief/evidence.hpp"
+#include "goblin/belief/instruction_set.hpp"
 #include "goblin/cluster/partition.hpp"
 #include "goblin/cluster/quality.hpp"
 #include "goblin/data/contexts.hpp"

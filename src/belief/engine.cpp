@@ -1,8 +1,6 @@
 #include "goblin/belief/engine.hpp"
 
-#include "belief/dense_engine.hpp"
-#include "belief/local_engine.hpp"
-#include "belief/sparse_engine.hpp"
+#include "belief/engine_factory.hpp"
 #include "binary.hpp"
 
 #include <algorithm>
@@ -66,41 +64,20 @@ EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimen
 }
 
 std::size_t engine_bytes(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  switch (choose_engine(kind, nodes, dimension)) {
-    case EngineKind::dense:
-      return DenseEngine::bytes(nodes, edges, dimension);
-    case EngineKind::local:
-      return LocalEngine::bytes(nodes, edges, dimension);
-    default:
-      return SparseEngine::bytes(nodes, edges, dimension);
-  }
+  return engine_factory().bytes(choose_engine(kind, nodes, dimension), nodes, edges, dimension);
 }
 
 std::unique_ptr<Engine> make_engine(EngineKind kind, const Graph& component, std::size_t dimension, const Prior& prior,
                                     const EngineOptions& options) {
-  switch (choose_engine(kind, component.node_count(), dimension)) {
-    case EngineKind::dense:
-      return std::make_unique<DenseEngine>(component, dimension, prior);
-    case EngineKind::local:
-      return std::make_unique<LocalEngine>(component, dimension, prior, options.local);
-    default:
-      return std::make_unique<SparseEngine>(component, dimension, prior, options);
-  }
+  const EngineKind chosen = choose_engine(kind, component.node_count(), dimension);
+  return engine_factory().make(chosen, component, dimension, prior, options);
 }
 
 std::unique_ptr<Engine> join_engines(EngineKind kind, const Engine& first, const Engine& second,
                                      std::span<const Engine::NodeEvidence> evidence, std::size_t dimension,
                                      const Prior& prior, const EngineOptions& options) {
-  const std::size_t nodes = first.node_count() + second.node_count();
-  const EngineKind chosen = choose_engine(kind, nodes, dimension);
-  if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
-    return std::make_unique<LocalEngine>(first, second, evidence, dimension, prior, options.local);
-  }
-  if (chosen == EngineKind::dense && first.kind() == EngineKind::dense && second.kind() == EngineKind::dense) {
-    return std::make_unique<DenseEngine>(static_cast<const DenseEngine&>(first),
-                                         static_cast<const DenseEngine&>(second));
-  }
-  return std::make_unique<SparseEngine>(first, second, evidence, dimension, prior, options);
+  const EngineKind chosen = choose_engine(kind, first.node_count() + second.node_count(), dimension);
+  return engine_factory().join(chosen, first, second, evidence, dimension, prior, options);
 }
 
 void save_engine(BinaryWriter& out, const Engine& engine) {
@@ -110,16 +87,7 @@ void save_engine(BinaryWriter& out, const Engine& engine) {
 
 std::unique_ptr<Engine> load_engine(BinaryReader& in, std::size_t dimension, const Prior& prior,
                                     const EngineOptions& options) {
-  switch (static_cast<EngineKind>(in.number<std::uint8_t>())) {
-    case EngineKind::dense:
-      return std::make_unique<DenseEngine>(in, dimension, prior);
-    case EngineKind::sparse:
-      return std::make_unique<SparseEngine>(in, dimension, prior, options);
-    case EngineKind::local:
-      return std::make_unique<LocalEngine>(in, dimension, prior, options.local);
-    default:
-      in.fail("its content is inconsistent: an engine that does not exist");
-  }
+  return engine_factory().load(in, dimension, prior, options);
 }
 
 }  // namespace goblin
