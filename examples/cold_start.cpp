@@ -1,7 +1,9 @@
 // A user who has just joined: no reward of her own yet, but friends. The bandit is saved, loaded and grown while it
 // runs.
 
-#include <goblin/goblin.hpp>
+#include <goblin/bandit/bandit.hpp>
+#include <goblin/graph/generators.hpp>
+#include <goblin/random.hpp>
 
 #include <algorithm>
 #include <cmath>

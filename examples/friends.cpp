@@ -1,6 +1,6 @@
 // What one user's reward teaches, the user's friends get to know: the smallest complete program.
 
-#include <goblin/goblin.hpp>
+#include <goblin/bandit/bandit.hpp>
 
 #include <iostream>
 #include <vector>

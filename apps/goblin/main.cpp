@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "goblin/belief/instruction_set.hpp"
 #include "goblin/error.hpp"
 
 #include <exception>
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Contextual bandits over a social graph: what one user's click teaches, the user's friends get to know.");
   app.name("goblin");
-  app.set_version_flag("--version", "goblin " GOBLIN_VERSION);
+  app.set_version_flag(
+      "--version", [] { return fmt::format("goblin {} (engines: {})", GOBLIN_VERSION, goblin::instruction_set()); });
   app.require_subcommand(0, 1);
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);

@@ -6,6 +6,7 @@
 #include "goblin/bandit/confidence.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/evidence.hpp"
+#include "goblin/belief/instruction_set.hpp"
 #include "goblin/belief/options.hpp"
 #include "goblin/belief/solve_summary.hpp"
 #include "goblin/cluster/partition.hpp"

@@ -1,3 +1,6 @@
+// The factory of one copy of the engines. GOBLIN_ENGINE_FACTORY is the name of the function that gives it to the rest
+// of the library, another one for each copy.
+
 #include "belief/engine_factory.hpp"
 
 #include "belief/dense/dense_engine.hpp"
@@ -62,7 +65,8 @@ class Factory final : public EngineFactory {
 
 }  // namespace
 
-const EngineFactory& engine_factory() {
+extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY();
+extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY() {
   static const Factory factory;
   return factory;
 }

@@ -12,6 +12,10 @@ namespace goblin {
 [[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t dimension);
 
 /// Makes engines.
+///
+/// The engines are compiled several times, each time for processors with more instructions (engine_sources in
+/// src/CMakeLists.txt). Each copy has one factory, and the rest of the library reaches the copy only through it and
+/// through the virtual functions of the engines that it makes. Nothing else of a copy is visible outside.
 class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
@@ -36,6 +40,7 @@ class EngineFactory {
                                           std::size_t dimension) const = 0;
 };
 
+/// The factory of the best copy that this processor can run.
 [[nodiscard]] const EngineFactory& engine_factory();
 
 }  // namespace goblin
