@@ -18,7 +18,7 @@ grep -q '^select_candidates/dense/candidates:10 .* [mun]*s ' "$folder/out" || fa
 grep -q 'commit abc123' "$folder/out" || fail 'no commit in the output'
 grep -q '"commit": "abc123"' "$folder/results/results.json" || fail 'no commit in the JSON'
 grep -q '"cores": [1-9]' "$folder/results/results.json" || fail 'no cores in the JSON'
-grep -q '"line": "dense", "exponent": ' "$folder/results/results.json" || fail 'no exponent in the JSON'
+grep -A1 '"line": "dense"' "$folder/results/results.json" | grep -q '"exponent": ' || fail 'no exponent in the JSON'
 grep -q '<td>select_candidates/dense/candidates:25</td>' "$folder/results/index.html" || fail 'no row in the page'
 if command -v gnuplot >/dev/null; then
   grep -q '<svg role="img"' "$folder/results/index.html" || fail 'no plot in the page'
