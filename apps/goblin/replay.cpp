@@ -342,6 +342,8 @@ void add_replay(CLI::App& app) {
                                      fmt::format("Clusters: user <tab> cluster; for {}", clustered_policy_names()));
   auto* ridge = command->add_option("--ridge", options->bandit.ridge, "A = ridge I + coupling L");
   auto* coupling = command->add_option("--coupling", options->bandit.coupling, "A = ridge I + coupling L");
+  auto* per_node = command->add_flag("--evidence-per-node", options->bandit.evidence_per_node,
+                                     "Where users share nodes, keep evidence for the nodes only: less memory");
   auto* bound = command->add_option("--printed-bound", options->printed_bound,
                                     "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
   bound->expected(3);
@@ -357,8 +359,9 @@ void add_replay(CLI::App& app) {
   command->add_flag("--json", options->json, "The summary as one JSON object");
   for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance})
     option->capture_default_str();
-  const std::vector<CLI::Option*> of_a_new_bandit = {graph, self_loops, dimension, policy, alpha,     labels,
-                                                     ridge, coupling,   bound,     engine, tolerance, local_tolerance};
+  const std::vector<CLI::Option*> of_a_new_bandit = {graph,  self_loops, dimension,      policy,   alpha,
+                                                     labels, ridge,      coupling,       per_node, bound,
+                                                     engine, tolerance,  local_tolerance};
   command->callback([options, of_a_new_bandit] {
     if (options->load.empty() && options->graph.empty()) throw CLI::RequiredError("--graph or --load");
     if (options->load.empty() && options->bandit.dimension == 0) throw CLI::RequiredError("--dimension");

@@ -47,17 +47,22 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
   if (needed <= available) return;
 
   std::vector<std::string> fitting;
-  const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
+  const auto consider = [&](Policy other, EngineKind kind, bool evidence_per_node) {
+    BanditOptions changed = options;
+    changed.evidence_per_node = evidence_per_node;
+    const std::string name =
+        fmt::format("{}{}", other == policy ? fmt::format("the engine {}", name_of(kind)) : std::string(name_of(other)),
+                    evidence_per_node ? " with evidence_per_node" : "");
     const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
-    const std::size_t bytes = bandit_bytes(other, users, nodes, kind, options);
+    const std::size_t bytes = bandit_bytes(other, users, nodes, kind, changed);
     if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
   };
   for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
-    if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
+    if (options.engine.kind != kind) consider(policy, kind, options.evidence_per_node);
   }
-  for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
-    if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));
-  }
+  if (keeps_user_evidence(policy, options)) consider(policy, options.engine.kind, true);
+  if (policy != Policy::linucb_ind) consider(Policy::linucb_ind, EngineKind::automatic, false);
+  if (policy != Policy::linucb_sin) consider(Policy::linucb_sin, EngineKind::automatic, true);
   throw CapacityError(
       fmt::format("{} of dimension {} with engine {} needs {}, more than the {} there are; {}", name_of(policy),
                   options.dimension, name_of(options.engine.kind), readable_bytes(needed), readable_bytes(available),

@@ -19,7 +19,7 @@ class BinaryWriter;
 /// How much more than the ridge contexts and edges may say, so that the belief keeps enough of its sixteen digits.
 struct Limits {
   static constexpr double length = 30'000;   ///< |x| / sqrt(ridge)
-  static constexpr double coupling = 1e10;   ///< coupling * degree / ridge
+  static constexpr double coupling = 2e9;    ///< coupling * degree / ridge
   static constexpr double in_sparse = 1e11;  ///< the product of both, with the engine sparse
 };
 

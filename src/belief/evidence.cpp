@@ -58,7 +58,8 @@ std::size_t Evidence::bytes() const {
 }
 
 std::size_t Evidence::bytes(std::size_t dimension, std::size_t places) {
-  return places * (sizeof(std::uint32_t) + sizeof(Sums) + dimension * (dimension + 3) / 2 * sizeof(double));
+  // The list of sums may be twice as long as it needs to be.
+  return places * (sizeof(std::uint32_t) + 2 * sizeof(Sums) + dimension * (dimension + 3) / 2 * sizeof(double));
 }
 
 void Evidence::save(BinaryWriter& out) const {

@@ -166,7 +166,7 @@ TEST(Replay, names_the_line_and_the_reason) {
             at + "has both 'contexts' and 'context'");
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"context\": [1e400, 2], \"reward\": 1}"), HasSubstr(at + "is not JSON"));
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"context\": [1e200, 2], \"reward\": 1}"),
-              HasSubstr(at + "context: length inf (must be at most 100000"));
+              HasSubstr(at + "context: length inf (must be at most 30000"));
 }
 
 TEST(Replay, lines_before_a_bad_one_are_answered) {
