@@ -37,6 +37,7 @@ Policy policy_named(std::string_view name) {
 
 std::string policy_names() {
   std::vector<std::string_view> names;
+  names.reserve(policy_table.size());
   for (const PolicyInfo& info : policy_table) names.push_back(info.name);
   return joined(names, "or");
 }

@@ -160,8 +160,9 @@ std::vector<UserMap::NodeEdge> UserMap::move_user(NodeId user, NodeId cluster) {
 }
 
 std::size_t UserMap::bytes() const {
-  std::size_t total = users_.bytes() + clusters_.capacity() * sizeof(NodeId);
-  for (const auto& members : members_) total += sizeof(members) + members.capacity() * sizeof(NodeId);
+  std::size_t total = users_.bytes() + clusters_.capacity() * sizeof(NodeId) +
+                      members_.capacity() * sizeof(std::vector<NodeId>);
+  for (const auto& members : members_) total += members.capacity() * sizeof(NodeId);
   return total;
 }
 
