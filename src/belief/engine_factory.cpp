@@ -66,10 +66,10 @@ class CompiledFactory final : public EngineFactory {
 
 }  // namespace
 
-extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY();
-extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY() {
+extern "C" const EngineFactory* GOBLIN_ENGINE_FACTORY();
+extern "C" const EngineFactory* GOBLIN_ENGINE_FACTORY() {
   static const CompiledFactory factory;
-  return factory;
+  return &factory;
 }
 
 }  // namespace goblin
