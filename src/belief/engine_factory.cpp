@@ -65,10 +65,10 @@ class Factory final : public EngineFactory {
 
 }  // namespace
 
-extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY();
-extern "C" const EngineFactory& GOBLIN_ENGINE_FACTORY() {
+extern "C" const EngineFactory* GOBLIN_ENGINE_FACTORY();
+extern "C" const EngineFactory* GOBLIN_ENGINE_FACTORY() {
   static const Factory factory;
-  return factory;
+  return &factory;
 }
 
 }  // namespace goblin

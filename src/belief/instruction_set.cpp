@@ -14,11 +14,11 @@ namespace goblin {
 // One for each copy of the engines: see cmake/EngineVariants.cmake.
 extern "C" {
 #ifdef GOBLIN_ENGINE_VARIANTS
-const EngineFactory& goblin_engine_factory_x86_64();
-const EngineFactory& goblin_engine_factory_x86_64_v3();
-const EngineFactory& goblin_engine_factory_x86_64_v4();
+const EngineFactory* goblin_engine_factory_x86_64();
+const EngineFactory* goblin_engine_factory_x86_64_v3();
+const EngineFactory* goblin_engine_factory_x86_64_v4();
 #else
-const EngineFactory& goblin_engine_factory_plain();
+const EngineFactory* goblin_engine_factory_plain();
 #endif
 }
 
@@ -26,7 +26,7 @@ namespace {
 
 struct Variant {
   std::string_view name;
-  const EngineFactory& (*factory)();
+  const EngineFactory* (*factory)();
 };
 
 /// Those that this processor can run, the fastest first.
@@ -64,6 +64,6 @@ const Variant& variant() {
 
 std::string_view instruction_set() { return variant().name; }
 
-const EngineFactory& engine_factory() { return variant().factory(); }
+const EngineFactory& engine_factory() { return *variant().factory(); }
 
 }  // namespace goblin
