@@ -68,7 +68,7 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(policy, users, goblin::node_graph(policy, users, clusters), options.engine.kind, options);
+  return bandit_bytes(users, goblin::node_graph(policy, users, clusters), options.engine.kind, options.dimension);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
@@ -81,7 +81,7 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   for (NodeId node = 0; node < nodes.node_count(); ++node) {
     check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / options.coupling, node);
   }
-  check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
+  check_fits(bandit_bytes(users, nodes, options.engine.kind, options.dimension), policy, users, clusters, options);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
   return Bandit(
@@ -287,22 +287,38 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   }
   const NodeId from = state.users.cluster_of(who);
   if (cluster == from) return {};
+  const std::size_t clusters_before = state.users.cluster_count();
   const auto edges = state.users.move_user(who, cluster);
+  const std::size_t nodes_before = state.belief.node_count();
+  const std::size_t nodes = state.users.node_count();
   try {
-    if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
+    // A node that is new has no edges yet, and the common ridge.
+    const auto weight_of = [&](const UserMap::NodeEdge& edge) {
+      return std::max(edge.a, edge.b) < nodes_before ? state.belief.edge_weight(edge.a, edge.b) : 0.0;
+    };
     std::unordered_map<NodeId, double> gains;
+    std::vector<std::pair<NodeId, NodeId>> joined;
     for (const auto& edge : edges) {
-      const double change = edge.weight - state.belief.edge_weight(edge.a, edge.b);
-      gains[edge.a] += change;
-      gains[edge.b] += change;
+      const double gain = edge.weight - weight_of(edge);
+      gains[edge.a] += gain;
+      gains[edge.b] += gain;
+      if (edge.weight > 0.0) joined.emplace_back(edge.a, edge.b);
     }
     for (const auto& [node, gain] : gains) {
-      if (gain > 0.0) check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), node);
+      if (gain <= 0.0) continue;
+      if (node < nodes_before) {
+        check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), node);
+      } else {
+        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, node);
+      }
     }
+    state.belief.check_joins_fit(joined);
   } catch (...) {
     state.users.move_user(who, from);
+    state.users.drop_clusters(clusters_before);
     throw;
   }
+  while (state.belief.node_count() < nodes) state.belief.add_node(state.options.ridge);
   SolveSummary summary;
   for (const auto& edge : edges) summary.add(state.belief.set_edge(edge.a, edge.b, edge.weight));
   if (policy == Policy::gob_lin_macro) {

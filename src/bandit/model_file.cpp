@@ -97,8 +97,9 @@ Bandit ModelFile::parse_content(BinaryReader& in) {
     const Graph graph = load_graph(in);
     const auto clusters = in.array<std::uint32_t>();
     in.expect(clusters.size() == (uses_clusters(policy) ? graph.node_count() : 0), "the number of labels");
-    // Clusters may be empty, but each takes some bytes.
-    const std::size_t cluster_count = in.size(in.left(), "the number of clusters");
+    // With gob.lin.macro every cluster is a node, which takes some bytes; with gob.lin.block they may be empty.
+    constexpr std::size_t many = 1'000'000;
+    const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
     in.expect(uses_clusters(policy) || cluster_count == 0, "the number of clusters");
     UserMap users(policy, graph, clusters, cluster_count);

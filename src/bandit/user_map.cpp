@@ -96,8 +96,6 @@ NodeId UserMap::node_of(NodeId user) const {
   }
 }
 
-Graph UserMap::node_graph() const { return goblin::node_graph(policy_, graph(), clusters_); }
-
 NodeId UserMap::add_user(std::string_view name, std::optional<NodeId> cluster) {
   const NodeId user = users_.add_node(name);
   if (uses_clusters(policy_)) {
@@ -154,14 +152,14 @@ std::vector<UserMap::NodeEdge> UserMap::move_user(NodeId user, NodeId cluster) {
       if (other != from && other != cluster) edges.push_back({from, other, weight_between(from, other)});
     }
   }
-  // Those that gain first, so that nothing is split which is joined again.
+  // Those that stay before those that go, so that nothing is split which is joined again.
   std::stable_partition(edges.begin(), edges.end(), [](const NodeEdge& edge) { return edge.weight > 0.0; });
   return edges;
 }
 
 std::size_t UserMap::bytes() const {
-  std::size_t total = users_.bytes() + clusters_.capacity() * sizeof(NodeId) +
-                      members_.capacity() * sizeof(std::vector<NodeId>);
+  std::size_t total =
+      users_.bytes() + clusters_.capacity() * sizeof(NodeId) + members_.capacity() * sizeof(std::vector<NodeId>);
   for (const auto& members : members_) total += members.capacity() * sizeof(NodeId);
   return total;
 }

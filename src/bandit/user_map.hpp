@@ -40,9 +40,7 @@ class UserMap {
   /// The users of a cluster, ascending.
   [[nodiscard]] std::span<const NodeId> members(NodeId cluster) const { return members_[cluster]; }
 
-  /// The users' graph, and the policy's graph over the nodes.
   [[nodiscard]] Graph graph() const { return users_.snapshot(); }
-  [[nodiscard]] Graph node_graph() const;
   [[nodiscard]] double weight(NodeId user_a, NodeId user_b) const { return users_.weight(user_a, user_b); }
 
   /// An edge between nodes, and the weight it has after a change.
@@ -58,6 +56,8 @@ class UserMap {
   std::optional<NodeEdge> set_weight(NodeId user_a, NodeId user_b, double weight);
   /// Puts a user into another cluster, which may be a new one. Says which edges between nodes change.
   std::vector<NodeEdge> move_user(NodeId user, NodeId cluster);
+  /// Leaves this many clusters; nobody is in those that go.
+  void drop_clusters(std::size_t count) { members_.resize(count); }
 
   [[nodiscard]] std::size_t bytes() const;
 

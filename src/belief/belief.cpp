@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -110,12 +111,12 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(node)));
   // A zero context, as items without a description have, teaches nothing.
   const bool zero = std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
-  const Place place = places_[node];
-  const auto learned =
-      zero ? Engine::Learned{} : components_[place.component].engine->learn(place.index, context, reward);
   evidence_.add(node, context, reward);
   if (user_evidence_) user_evidence_->add(user, context, reward);
   ++rewards_;
+  const Place place = places_[node];
+  const auto learned =
+      zero ? Engine::Learned{} : components_[place.component].engine->learn(place.index, context, reward);
   const double upper = std::log1p(learned.variance);
   return account_for({.log_determinant = upper,
                       .error = upper - std::log1p(learned.variance - learned.variance_error),
@@ -127,6 +128,28 @@ SolveSummary Belief::account_for(const Engine::Changed& changed) {
   log_determinant_error_ += changed.error;
   if (!changed.solve.converged) ++unconverged_solves_;
   return changed.solve;
+}
+
+void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const {
+  std::set<NodeId> parts;
+  std::set<NodeId> alone;
+  for (const auto& [a, b] : edges) {
+    for (const NodeId node : {a, b}) {
+      if (node < node_count()) {
+        parts.insert(places_[node].component);
+      } else {
+        alone.insert(node);
+      }
+    }
+  }
+  if (parts.size() + alone.size() < 2) return;
+  std::size_t nodes = alone.size();
+  std::size_t edge_count = edges.size();
+  for (const NodeId part : parts) {
+    nodes += components_[part].engine->node_count();
+    edge_count += components_[part].engine->graph().edge_count();
+  }
+  check_join_fits(options_, nodes, edge_count, dimension());
 }
 
 SolveSummary Belief::set_edge(NodeId a, NodeId b, double weight) {
@@ -167,6 +190,7 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
 SolveSummary Belief::rebuild() {
   SolveSummary summary;
   for (const Component& component : components_) summary.add(component.engine->rebuild(evidence_of(component)));
+  if (!summary.converged) ++unconverged_solves_;
   return summary;
 }
 
@@ -273,6 +297,9 @@ Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const E
   unconverged_solves_ = in.size();
   log_determinant_ = in.number<double>();
   log_determinant_error_ = in.number<double>();
+  for (const double value : {longest_learned_, log_determinant_, log_determinant_error_}) {
+    in.expect(std::isfinite(value), "what was learned");
+  }
   const std::size_t component_count = in.size(node_count(), "the number of components");
   std::vector<bool> seen(node_count(), false);
   std::size_t seen_count = 0;
@@ -286,7 +313,8 @@ Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const E
     Graph graph = load_graph(in);
     auto ridges = in.array<double>(nodes.size(), "the ridges of a component");
     in.expect(!nodes.empty() && graph.node_count() == nodes.size(), "the size of a component");
-    for (const double ridge : ridges) in.expect(ridge > 0.0 && std::isfinite(ridge), "a ridge");
+    in.expect(graph.components().count() == 1, "a component that is not connected");
+    for (const double ridge : ridges) in.expect(ridge >= 1e-100 && ridge <= 1e100, "a ridge");
     const auto kind = static_cast<EngineKind>(in.number<std::uint8_t>());
     in.expect(kind == EngineKind::dense || kind == EngineKind::sparse || kind == EngineKind::local,
               "an engine that does not exist");

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace goblin {
@@ -62,6 +63,9 @@ class Belief {
 
   // What changes it.
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
+  /// Throws CapacityError if the component that all these edges would make of the nodes they join (one of them in every
+  /// edge) did not fit. Nodes that are not there yet are alone.
+  void check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const;
   /// 0 removes the edge. Joins and splits components where the edge is the first or the last way between them.
   SolveSummary set_edge(NodeId a, NodeId b, double weight);
   /// A user without evidence; only where evidence is kept for users.

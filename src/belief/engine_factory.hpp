@@ -30,7 +30,7 @@ class EngineFactory {
                                                      const ComponentEvidence& evidence, std::size_t dimension,
                                                      const EngineOptions& options) const = 0;
 
-  /// The engine that Engine::save wrote, after its kind. Ridges: one for each node of the component.
+  /// The engine that Engine::save wrote, after its kind.
   [[nodiscard]] virtual std::unique_ptr<Engine> load(BinaryReader& in, EngineKind kind, const PriorMatrix& prior,
                                                      std::size_t dimension, const EngineOptions& options) const = 0;
 

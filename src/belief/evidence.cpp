@@ -1,5 +1,6 @@
 #include "belief/evidence.hpp"
 
+#include "belief/byte_count.hpp"
 #include "binary.hpp"
 
 #include <algorithm>
@@ -59,7 +60,9 @@ std::size_t Evidence::bytes() const {
 
 std::size_t Evidence::bytes(std::size_t dimension, std::size_t places) {
   // The list of sums may be twice as long as it needs to be.
-  return places * (sizeof(std::uint32_t) + 2 * sizeof(Sums) + dimension * (dimension + 3) / 2 * sizeof(double));
+  const auto d = static_cast<double>(dimension);
+  return byte_count(static_cast<double>(places) *
+                    (sizeof(std::uint32_t) + 2.0 * sizeof(Sums) + d * (d + 3.0) / 2.0 * sizeof(double)));
 }
 
 void Evidence::save(BinaryWriter& out) const {

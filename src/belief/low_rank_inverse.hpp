@@ -76,8 +76,6 @@ class LowRankInverse {
   /// Whether so many contexts are kept as a whole matrix: a context costs two products of length d, the matrix d.
   [[nodiscard]] static bool is_whole(std::size_t contexts, std::size_t dimension) { return 2 * contexts > dimension; }
 
-  [[nodiscard]] double diagonal() const { return diagonal_; }
-
   /// to = D^{-1} from, for d numbers or, number by number, for several vectors beside each other.
   template <typename Number>
   void apply(const Number* from, Number* to, std::size_t dimension) const {

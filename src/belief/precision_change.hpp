@@ -72,6 +72,11 @@ class PrecisionChange {
     const double root = factor_.matrixLLT().diagonal().minCoeff();
     return root * root;
   }
+  /// How much more N says in the direction that gains most.
+  [[nodiscard]] double largest_pivot() const {
+    const double root = factor_.matrixLLT().diagonal().maxCoeff();
+    return root * root;
+  }
   [[nodiscard]] double log_determinant() const { return 2.0 * factor_.matrixLLT().diagonal().array().log().sum(); }
 
   /// Z of Y, by rows: those of one node or all of them.

@@ -21,6 +21,17 @@ inline Eigen::MatrixXd unpacked(std::span<const double> packed, std::size_t dime
   return matrix;
 }
 
+/// The trace of such an S: the sum of the squared lengths of the contexts.
+inline double trace(std::span<const double> packed, std::size_t dimension) {
+  double total = 0.0;
+  std::size_t at = 0;
+  for (std::size_t c = 0; !packed.empty() && c < dimension; ++c) {
+    total += packed[at];
+    at += dimension - c;
+  }
+  return total;
+}
+
 /// X with X X^T = S, a column for each eigenvalue of S that is not zero, the largest first. O(d^3).
 inline Eigen::MatrixXd root_of(std::span<const double> packed, std::size_t dimension) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(unpacked(packed, dimension));

@@ -205,13 +205,13 @@ TEST(Capacity, an_estimate_comes_before_allocation) {
     EXPECT_THAT(message, HasSubstr(std::to_string(error.bytes_needed()) + " bytes"));
     EXPECT_THAT(message, HasSubstr("what would fit: the engine sparse ("));
     EXPECT_THAT(message, HasSubstr("linucb-ind ("));
-    EXPECT_THAT(message, HasSubstr("linucb-sin with evidence_per_node ("));
+    EXPECT_THAT(message, HasSubstr("linucb-sin ("));
   }
   try {
     (void)Bandit::gob_lin(graph, {.dimension = 25, .engine = {.memory_limit = 30'000'000}});
     FAIL() << "fitted into 30 MB";
   } catch (const CapacityError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("what would fit: linucb-sin with evidence_per_node ("));
+    EXPECT_THAT(error.what(), HasSubstr("what would fit: linucb-sin ("));
   }
   EXPECT_THROW((void)Bandit::linucb_sin(graph, {.dimension = 1'000'000}), CapacityError);
   const std::vector<NodeId> together(300, 0);

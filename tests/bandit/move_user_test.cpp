@@ -179,5 +179,46 @@ TEST(MoveUser, is_refused_where_there_are_no_clusters) {
               ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("policy: gob.lin (must be one with clusters")));
 }
 
+TEST(MoveUser, takes_the_last_evidence_of_a_component_along) {
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+    const Graph friends(8, std::vector<Edge>{{0, 2}, {4, 6}});
+    auto bandit = Bandit::gob_lin_macro(friends, std::vector<NodeId>{0, 0, 1, 1, 2, 2, 3, 3}, options_for(kind));
+    bandit.update(1, std::vector<double>{0.5, 0.5, 0.0, 0.0}, 1.0);
+    ASSERT_GT(bandit.mean(0)[0], 0.1);
+    EXPECT_TRUE(bandit.move_user(1, 2).converged);  // a component that never learned anything
+    EXPECT_NEAR(bandit.mean(0)[0], 0.0, 1e-12) << name_of(kind);
+    EXPECT_NEAR(bandit.mean(2)[0], 0.0, 1e-12) << name_of(kind);
+    EXPECT_GT(bandit.mean(4)[0], 0.1);
+    EXPECT_GT(bandit.mean(6)[0], 0.01);
+  }
+}
+
+TEST(MoveUser, that_is_refused_leaves_everything_as_it_was) {
+  const std::vector<NodeId> apart{0, 0, 1};
+  auto heavy = Bandit::gob_lin_macro(Graph(3, std::vector<Edge>{{0, 1, 3e9}}), apart, options_for(EngineKind::dense));
+  std::string before = heavy.to_bytes();
+  EXPECT_THROW(heavy.move_user(0, 2), std::invalid_argument);  // the edge would lie between two nodes
+  EXPECT_EQ(heavy.to_bytes(), before);
+
+  std::vector<Edge> edges{{40, 3}, {40, 41}};
+  for (NodeId user = 1; user < 40; ++user) edges.push_back({user - 1, user});
+  const Graph path(42, edges);
+  std::vector<NodeId> clusters(42, 0);
+  clusters[40] = clusters[41] = 1;
+  BanditOptions tight = options_for(EngineKind::dense);
+  tight.engine.memory_limit = Bandit::estimate_bytes(Policy::gob_lin_block, path, clusters, tight);
+  auto full = Bandit::gob_lin_block(path, clusters, tight);
+  full.update(40, std::vector<double>{1.0, 0.0, 0.0, 0.0}, 1.0);
+  before = full.to_bytes();
+  EXPECT_THROW(full.move_user(40, 0), CapacityError);  // one component of 42 takes more than two of 40 and 2
+  EXPECT_EQ(full.to_bytes(), before);
+}
+
+TEST(MoveUser, through_many_clusters_can_still_be_saved) {
+  auto bandit = Bandit::gob_lin_block(Graph(2), std::vector<NodeId>{0, 1}, options_for(EngineKind::dense));
+  for (NodeId cluster = 2; cluster < 3000; ++cluster) bandit.move_user(cluster % 2, cluster);
+  EXPECT_EQ(Bandit::from_bytes(bandit.to_bytes()).cluster(1), bandit.cluster(1));
+}
+
 }  // namespace
 }  // namespace goblin

@@ -3,7 +3,9 @@
 #include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -11,29 +13,40 @@ namespace goblin {
 namespace {
 
 TEST(LiveGraph, follows_its_edits) {
-  const Graph base = generate::random({.nodes = 30, .edges = 60, .lowest_weight = 0.5, .highest_weight = 2.0});
+  Names names;
+  for (int node = 0; node < 75; ++node) names.insert("n" + std::to_string(node));
+  const Graph base(names,
+                   generate::random({.nodes = 75, .edges = 60, .lowest_weight = 0.5, .highest_weight = 2.0}).edges());
   LiveGraph live(base);
   std::map<std::pair<NodeId, NodeId>, double> expected;
   for (const Edge& edge : base.edges()) expected[{edge.a, edge.b}] = edge.weight;
-  for (int k = 0; k < 5; ++k) live.add_node({});
-  for (std::uint64_t t = 0; t < 3000; ++t) {  // often enough that the differences become the graph
+  for (int k = 0; k < 5; ++k) live.add_node("new" + std::to_string(k));
+  std::size_t most_bytes = 0;
+  bool became_the_graph = false;
+  for (std::uint64_t t = 0; t < 6000; ++t) {  // often enough that the differences become the graph
     Random random(3, 0, t);
-    const auto a = static_cast<NodeId>(random.below(34));
-    const auto b = static_cast<NodeId>(a + 1 + random.below(34 - a));
+    const auto a = static_cast<NodeId>(random.below(79));
+    const auto b = static_cast<NodeId>(a + 1 + random.below(79 - a));
     const double weight = random.below(3) == 0 ? 0.0 : random.uniform(0.1, 2.0);
     live.set_weight(b, a, weight);
     expected.erase({a, b});
     if (weight > 0.0) expected[{a, b}] = weight;
     ASSERT_EQ(live.weight(a, b), weight);
+    became_the_graph = became_the_graph || 2 * live.bytes() < most_bytes;
+    most_bytes = std::max(most_bytes, live.bytes());
   }
+  EXPECT_TRUE(became_the_graph);
+  EXPECT_EQ(live.find("n74"), 74);
+  EXPECT_EQ(live.find("new4"), 79);
+  EXPECT_EQ(live.name(79), "new4");
   const Graph now = live.snapshot();
-  ASSERT_EQ(now.node_count(), 35);
+  ASSERT_EQ(now.node_count(), 80);
   ASSERT_EQ(now.edge_count(), expected.size());
   for (const Edge& edge : now.edges()) {
     EXPECT_EQ(edge.weight, expected.at({edge.a, edge.b}));
     EXPECT_EQ(live.weight(edge.a, edge.b), edge.weight);
   }
-  for (NodeId node = 0; node < 35; ++node) {
+  for (NodeId node = 0; node < 80; ++node) {
     std::map<NodeId, double> neighbours;
     live.for_each_neighbour(node, [&](NodeId other, double weight) { neighbours[other] = weight; });
     ASSERT_EQ(neighbours.size(), now.neighbours(node).size());

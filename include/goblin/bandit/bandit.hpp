@@ -38,7 +38,8 @@ struct BanditOptions {
   /// `ridge`.
   std::vector<double> node_ridges = {};
   /// Where users share nodes (linucb-sin, gob.lin.macro), evidence is kept for each user, d (d + 3) / 2 numbers from
-  /// the first reward on, so that a user can move to another cluster. With this it is kept for the nodes only.
+  /// the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to another
+  /// cluster. With this it is kept for the nodes only.
   bool evidence_per_node = false;
   EngineOptions engine = {};
 };
@@ -163,7 +164,7 @@ struct BanditSummary {
 /// that bound, only Theorem 1 does.
 ///
 /// What is believed stays within 1e-6 of the exact value, relatively, because what would take more digits is refused:
-/// contexts longer than 30,000 sqrt(ridge), and edges with coupling * degree / ridge above 2e9. With the engine sparse
+/// contexts longer than 30,000 sqrt(ridge) (the smallest ridge of the component), and edges with coupling * degree / ridge above 2e9. With the engine sparse
 /// |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too (docs/decisions/0004-tolerance.md).
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
@@ -215,8 +216,9 @@ class Bandit {
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
   /// Puts a user into another cluster, which may be a new one (its number is then the number of clusters). The belief
-  /// becomes what it would be had the user always been there. For the policies with clusters. Costs an edge for each
-  /// friend, and with gob.lin.macro one more for the user's evidence.
+  /// becomes what it would be had the user always been there. For the policies with clusters. Costs as much as an edge
+  /// for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's evidence,
+  /// which is taken out by summing up that of all who stay.
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Only scores depend on alpha, so it may change at any time.
   void set_alpha(double alpha);
@@ -263,7 +265,7 @@ class Bandit {
   /// instead of the names that the bandit has.
   void save(const std::filesystem::path& path, const Names& names = {}) const;
   /// The bandit that was saved, which goes on as if nothing had happened. Throws DataError if the file is missing,
-  /// truncated, altered or of a newer version, and says which.
+  /// truncated, altered or of a version that is not read, and says which.
   static Bandit load(const std::filesystem::path& path);
   /// The bytes of such a file, and the bandit of such bytes, for those who keep bandits elsewhere.
   [[nodiscard]] std::string to_bytes() const;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -261,24 +262,25 @@ Engine::Changed DenseEngine::set_edge(NodeId a, NodeId b, double weight, const C
 
   const VectorXd column = prior_inverse_.col(a) - prior_inverse_.col(b);
   const double factor = 1.0 + k * (column[a] - column[b]);
+  std::optional<PrecisionChange> change;
+  MatrixXd solutions;
+  if (has_learned()) {
+    solutions = solve(columns);
+    change.emplace(sign, columns.times(solutions));
+  }
+  if (sign < 0.0) digits_left_ *= std::min(factor, change ? change->smallest_pivot() : 1.0);
   double prior_change = 0.0;
   Changed result;
-  digits_left_ *= std::min(1.0, factor);
-  if (has_learned()) {
-    const MatrixXd solutions = solve(columns);
-    const PrecisionChange change(sign, columns.times(solutions));
-    digits_left_ *= std::min(1.0, change.smallest_pivot());
-    if (digits_left_ >= fewest_digits_left) {
-      const MatrixXd terms = change.terms(solutions);
-      const VectorXd difference = columns.times(mean_);
-      mean_ -= sign * terms * change.terms(difference.transpose()).transpose();
-      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -sign);
-      result.log_determinant = change.log_determinant();
-    }
-  }
-  if (digits_left_ >= fewest_digits_left) {
+  if (sign > 0.0 || digits_left_ >= fewest_digits_left) {
     prior_inverse_ -= (k / factor) * column * column.transpose();
     prior_change = std::log(factor);
+    if (change) {
+      const MatrixXd terms = change->terms(solutions);
+      const VectorXd difference = columns.times(mean_);
+      mean_ -= sign * terms * change->terms(difference.transpose()).transpose();
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -sign);
+      result.log_determinant = change->log_determinant();
+    }
   } else {
     // Computed anew; the determinants by the way back, putting the weight in again, where nothing cancels.
     compute_prior_inverse();
@@ -296,25 +298,29 @@ Engine::Changed DenseEngine::set_edge(NodeId a, NodeId b, double weight, const C
 
 Engine::Changed DenseEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                              const ComponentEvidence& evidence) {
+  // Evidence that says so much more than what was known takes that many digits of N^{-1}.
+  constexpr double largest_gain = 1e6;
   start_learning();
   apply_waiting();
   const auto columns = ChangeColumns::of_contexts(node, sums.contexts, dimension_);
   Changed result;
-  if (columns.rank() > 0) {
-    const MatrixXd solutions = solve(columns);
-    const PrecisionChange change(sign, columns.times(solutions));
-    digits_left_ *= std::min(1.0, change.smallest_pivot());
-    if (digits_left_ >= fewest_digits_left) {
-      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(change.terms(solutions), -static_cast<double>(sign));
-      result.log_determinant = change.log_determinant();
-    } else {
-      compute_belief(evidence);
-      result.log_determinant = -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
-      digits_left_ = 1.0;
-      return result;
-    }
+  if (columns.rank() == 0) {
+    compute_mean(evidence);
+    return result;
   }
-  compute_mean(evidence);
+  const MatrixXd solutions = solve(columns);
+  const PrecisionChange change(sign, columns.times(solutions));
+  if (sign < 0) digits_left_ *= change.smallest_pivot();
+  if (sign > 0 ? change.largest_pivot() <= largest_gain : digits_left_ >= fewest_digits_left) {
+    inverse_.selfadjointView<Eigen::Lower>().rankUpdate(change.terms(solutions), -static_cast<double>(sign));
+    result.log_determinant = change.log_determinant();
+    compute_mean(evidence);
+    return result;
+  }
+  compute_belief(evidence);
+  result.log_determinant =
+      sign > 0 ? change.log_determinant() : -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
+  digits_left_ = 1.0;
   return result;
 }
 

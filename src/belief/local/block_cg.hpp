@@ -25,8 +25,8 @@ struct BlockCgVectors {
   }
 };
 
-/// Solves (B - R) u = r by conjugate gradients preconditioned with B, for eight right-hand sides at once, each until
-/// its squared residual is within the goal.
+/// Solves (B - R) u = r by conjugate gradients preconditioned with B, for eight right-hand sides at once, until
+/// the squared residuals of all of them are within their goals.
 ///
 ///     precondition(from, to):    to = B^{-1} from
 ///     subtract_others(from, to): to -= R from

@@ -82,6 +82,7 @@ void LocalEngine::copy_part(const Engine& from, NodeId shift, const ComponentEvi
   for (NodeId j = 0; j < n; ++j) {
     from.mean(j, {nodes_.mean(slot_for(shift + j)), dimension_});
     compute_inverse(shift + j, evidence.at(shift + j));
+    learn_length_of(evidence.at(shift + j));
   }
   for (NodeId j = 0; j < n; ++j) compute_residual(shift + j, evidence.at(shift + j));
 }
@@ -130,6 +131,13 @@ std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t
   const auto stride = static_cast<double>(padded<double>(dimension));
   const double node = 16.0 * stride + 2.0 * sizeof(double) + 7.0 * sizeof(NodeId);
   return byte_count(sizeof(LocalEngine) + static_cast<double>(nodes) * node + 24.0 * static_cast<double>(edges));
+}
+
+/// Takes the typical length of contexts from sums over them, where none was learned here.
+void LocalEngine::learn_length_of(const UserEvidence& sums) {
+  if (sums.count == 0) return;
+  typical_length_.observe(trace(sums.contexts, dimension_) / static_cast<double>(sums.count));
+  length_ = typical_length_.value();
 }
 
 /// B_j^{-1}, with the evidence and the diagonal as they are now. O(d^3).
@@ -217,6 +225,10 @@ Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidenc
   const MatrixXd upper = belief.lower + belief.slack * MatrixXd::Identity(d, d);
   const double low = log_determinant_above_identity(root.transpose() * belief.lower * root);
   const double high = log_determinant_above_identity(root.transpose() * upper * root);
+  if (length_ == 0.0) {
+    learn_length_of(sums);
+    offer_all();
+  }
   Changed result;
   result.log_determinant = sign > 0 ? high : -low;
   result.error = high - low;

@@ -99,6 +99,7 @@ class LocalEngine final : public Engine {
   SolveSummary settle();
 
   // local_engine.cpp
+  void learn_length_of(const UserEvidence& sums);
   void compute_residual(NodeId node, const UserEvidence& evidence);
   void compute_inverse(NodeId node, const UserEvidence& evidence);
   void compute_coarse_level(const ComponentEvidence& evidence);

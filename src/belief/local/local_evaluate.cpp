@@ -156,7 +156,7 @@ void LocalEngine::mean(std::size_t node, std::span<double> out) const {
             .variance_errors = rest.subspan(2 * dimension_)});
 }
 
-/// The same for A, a 1 x 1 matrix, where evidence is left out.
+/// Of N, or, where evidence is left out, of A: then the matrix is 1 x 1.
 LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, bool with_evidence) const {
   constexpr double accuracy = 1e-14;  // of a solve, whose error enters once
   const std::size_t dimension = with_evidence ? dimension_ : 1;

@@ -126,6 +126,8 @@ void Neighbourhood::grow(const PriorMatrix& prior, std::span<const double> diago
   for (const NodeId seed : seeds) entry(seed).residual = 1.0;
   walk(prior, diagonal, 0.5 * tolerance, edges_a_node * most_nodes);
 
+  // A component that S may contain whole is known whole, wherever the walk ended.
+  for (NodeId node = 0; place_.size() <= most_nodes && node < place_.size(); ++node) entry(node);
   const std::size_t most = std::max(seed_count_, std::min(entries_.size(), most_nodes));
   order_.resize(entries_.size());
   std::iota(order_.begin(), order_.end(), 0);

@@ -14,7 +14,7 @@ namespace goblin {
 /// follows contexts that become longer or shorter, and a few that are far longer than the others hardly matter.
 class TypicalLength {
  public:
-  /// O(1), but for every 32nd context.
+  /// O(1), but for the first 256 contexts and then every 32nd.
   void observe(double squared_length) {
     if (latest_.size() < window) {
       latest_.push_back(squared_length);

@@ -194,7 +194,11 @@ PrecisionSolver::Solved PrecisionSolver::solve(double tolerance, std::size_t max
   constexpr double margin = 0.5;      // the stages measure residuals in another norm
   const double length = length_of(right_hand_side_);
   Solved solved;
-  if (length == 0.0) return solved;
+  if (length == 0.0) {
+    std::fill(solution_.begin(), solution_.end(), 0.0);
+    std::fill(residual_.begin(), residual_.end(), 0.0);
+    return solved;
+  }
   const double goal = tolerance * length;
   double norm = compute_residual_of_start();
   const std::size_t most_in_single = max_iterations / 2;

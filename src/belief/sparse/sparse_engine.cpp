@@ -4,6 +4,7 @@
 #include "belief/evaluate_contexts.hpp"
 #include "belief/precision_change.hpp"
 #include "belief/sparse/prior_variances.hpp"
+#include "belief/symmetric_matrix.hpp"
 #include "binary.hpp"
 
 #include <algorithm>
@@ -232,7 +233,14 @@ SolveSummary SparseEngine::solve_means(const ComponentEvidence& evidence) {
     std::copy(rewards.begin(), rewards.end(), solver_.right_hand_side(j));
     std::copy_n(means_.data() + j * stride(), dimension_, solver_.start(j));
   }
-  const SolveSummary summary = solve(std::min(options_.tolerance, tight));
+  // The longer the contexts were, the smaller is the part of c that decides about what they did not tell.
+  constexpr double tightest = 1e-16;
+  double longest = 1.0;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    const UserEvidence sums = evidence.at(j);
+    if (sums.count > 0) longest = std::max(longest, trace(sums.contexts, dimension_) / prior_.ridge(j));
+  }
+  const SolveSummary summary = solve(std::max(tightest, std::min(options_.tolerance, tight) / std::sqrt(longest)));
   means_.assign(solver_.solution().begin(), solver_.solution().end());
   return summary;
 }
@@ -290,9 +298,33 @@ Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const 
 
 Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                               const ComponentEvidence& evidence) {
-  return change(
+  // Where the evidence comes to, nearly all of C_i cancels if the evidence says much more than what was known. There
+  // C_i becomes (C_i^{-1} + S)^{-1} = L (I + L^T S L)^{-1} L^T with C_i = L L^T instead.
+  const auto d = static_cast<Index>(dimension_);
+  MatrixXd own(d, d);
+  covariance(node, {own.data(), dimension_ * dimension_});
+  Changed result = change(
       ChangeColumns::of_contexts(node, sums.contexts, dimension_), sign > 0,
       [&] { solver_.set_sum(node, evidence.at(node).contexts); }, evidence);
+  if (sign < 0) return result;
+  const MatrixXd lower = own.llt().matrixL();
+  const MatrixXd inner = MatrixXd::Identity(d, d) + lower.transpose() * unpacked(sums.contexts, dimension_) * lower;
+  const MatrixXd root = inner.llt().matrixL().solve(lower.transpose());
+  set_covariance(node, root.transpose() * root);
+  return result;
+}
+
+/// Makes C_i this matrix, whatever waits.
+void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) {
+  for (std::size_t c = 0; c < dimension_; ++c) {
+    for (std::size_t r = c; r < dimension_; ++r) {
+      double value = covariance(static_cast<Index>(r), static_cast<Index>(c));
+      for (std::size_t k = 0; k < waiting_count_; ++k) {
+        value += waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
+      }
+      covariance_column(node, c)[r] = value;
+    }
+  }
 }
 
 /// n d solves, a column of N^{-1} each.

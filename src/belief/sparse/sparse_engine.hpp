@@ -61,6 +61,7 @@ class SparseEngine final : public Engine {
 
   void find_strongest_coupling();
   void apply_waiting();
+  void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
   void multiply_covariance(std::size_t node, const double* from, double* to) const;
