@@ -53,7 +53,7 @@ def decisions_of_python(folder: Path, policy: str, engine: str) -> list[dict[str
     return decisions
 
 
-@pytest.mark.parametrize("engine", ["dense", "sparse"])
+@pytest.mark.parametrize("engine", ["dense", "sparse", "local"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_scores_are_the_same(policy: str, engine: str, command: Path, same_rounds: Path, tmp_path: Path) -> None:
     subprocess.run([same_rounds, tmp_path, policy, engine], check=True)
