@@ -47,6 +47,8 @@ def decisions_of_python(folder: Path, policy: str, engine: str) -> list[dict[str
         arm = bandit.select(user, X)
         assert arm == bandit.rank(user, X, 1)[0]
         named = {"scores": scores.score, "means": scores.mean, "widths": scores.width}
+        if engine == "local":
+            named["bounds"] = bandit.bounds(user, X)
         decisions.append({"arm": arm, **{name: values.tolist() for name, values in named.items()}})
         if "rewards" in event:
             bandit.update(user, X[arm], event["rewards"][arm])

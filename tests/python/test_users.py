@@ -39,7 +39,7 @@ class Colour(enum.StrEnum):
 SPELLINGS: list[list[Any]] = [
     [10, "10", np.int64(10), np.uint8(10), np.str_("10"), 10.0, np.float64(10), np.float32(10), Name("10")],
     [-3, "-3", np.int8(-3)],
-    [0, "0", False],
+    [0, "0", np.uint8(0)],
     [10**30, str(10**30)],
     ["ann", np.str_("ann"), Name("ann")],
     ["red", Colour.RED],
