@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from ._graph import Users, graph_of, in_order, labels_of
+from ._graph import Users, graph_of, in_order, labels_of, numbers_of
 
 
 class Options(TypedDict, total=False):
@@ -74,10 +75,14 @@ class Bandit(_core.Bandit):
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
-        if isinstance(ridge := options.get("ridge"), Mapping):
-            options["ridge"] = in_order(graph.users, ridge, "ridge")
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
+        if "ridge" in options:
+            options["ridge"] = _ridge_of(options["ridge"], graph, *self._nodes(graph, labels))
         super().__init__(self._policy, graph, labels, {**options, "dimension": dimension, "alpha": alpha})
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        """How many beliefs there are, and what they are called in a message."""
+        return len(graph), f"one for each of the {len(graph)} users"
 
     def __repr__(self) -> str:
         return (
@@ -234,6 +239,9 @@ class LinUcbSin(Bandit):
 
     _policy = "linucb-sin"
 
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 1, "a list of one: everybody shares a belief"
+
     def __init__(
         self, edges: Any, dimension: int = 25, alpha: float = _core.default_alpha, **options: Unpack[Options]
     ) -> None:
@@ -283,6 +291,10 @@ class GobLinMacro(Bandit):
 
     _policy = "gob.lin.macro"
 
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        count = int(labels.max()) + 1 if len(labels) else 0
+        return count, f"one for each of the {count} clusters"
+
     def __init__(
         self,
         edges: Any,
@@ -323,6 +335,30 @@ class GobLinBlock(Bandit):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(edges, dimension, alpha, clusters, **options)
+
+
+def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
+    """The ridge as it is where it is one number; else an array, whose numbers are checked here, because the library has
+    another name for them.
+    """
+    names: list[Any] | range = range(nodes)
+    if isinstance(given, Mapping):
+        names = graph.users
+        given = in_order(names, given, "ridge")
+    if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        return given
+    numbers = numbers_of(given, "ridge[{row}]")
+    if numbers.ndim == 0:
+        return given
+    wanted = f"must be one number, or {one_each}"
+    if numbers.ndim > 1:
+        raise ValueError(f"ridge: shape {numbers.shape} ({wanted})")
+    if len(numbers) != nodes:
+        raise ValueError(f"ridge: {len(numbers)} number{'s' * (len(numbers) != 1)} ({wanted})")
+    wrong = np.flatnonzero(~((numbers >= 1e-100) & (numbers <= 1e100)))
+    if len(wrong):
+        raise ValueError(f"ridge[{names[wrong[0]]!r}]: {numbers[wrong[0]]:g} (must be between 1e-100 and 1e100)")
+    return numbers
 
 
 #: The names of all policies, as the command line and ``sweep`` take them.

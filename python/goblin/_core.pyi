@@ -33,7 +33,7 @@ class Graph:
         Every edge once: the indices of its ends, shape (edges, 2), and its weight, shape (edges,).
         """
 
-def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance: float, seed: int) -> dict[str, Any]:
+def partition(graph: Graph, clusters: int, argument: str, method: str, max_size: int, imbalance: float, seed: int) -> dict[str, Any]:
     """Clusters the users of a graph."""
 
 def communities(users: int, communities: int, average_degree: float, mixing: float, exponent: float, seed: int) -> tuple[Graph, numpy.typing.NDArray[numpy.int64]]:

@@ -123,9 +123,12 @@ def simulate(
     return _trace(_core.simulate(bandit, world, rounds, record_every, delta), world.users, world.items)
 
 
+_without_clusters = tuple(policy for policy in _core.policy_names() if policy not in _core.clustered_policies())
+
+
 def sweep(
     worlds: _core.World | Sequence[_core.World],
-    policies: Iterable[str] = ("linucb-sin", "linucb-ind", "gob.lin"),
+    policies: Iterable[str] = _without_clusters,
     alphas: float | Iterable[float] = (_core.default_alpha,),
     *,
     rounds: int = 10_000,
@@ -141,7 +144,7 @@ def sweep(
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
-    policies : some of ``goblin.policies``
+    policies : some of ``goblin.policies``; all that need no clusters without it
     alphas : each policy is tried with each
     rounds : as in ``simulate``
     record_every : a trace has a row for every so many rounds, and one for the last; a hundred rows without it, 0: none

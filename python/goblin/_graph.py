@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._types import UnknownUser
 
 Users = int | Iterable[Hashable] | None
 
@@ -141,6 +142,8 @@ def _transposed(rows: Sequence[Any], name: str) -> list[Any]:
 def _all_users(users: Any) -> list[Any] | None:
     if users is None:
         return None
+    if isinstance(users, bool | np.bool_):
+        raise TypeError(f"users: {users!r} (must be the users, or their number)")
     if isinstance(users, Real):  # 100, or 100.0
         count = float(users)
         if not count.is_integer() or count < 0:
@@ -327,18 +330,19 @@ def cluster(
     {'ann': 0, 'bob': 0, 'cat': 1, 'dan': 1, 'eve': 1}
     """
     graph = graph_of(edges, users)
-    return Clustering(users=graph.users, **_core.partition(graph, k, method, max_size, imbalance, seed))
+    return Clustering(users=graph.users, **_core.partition(graph, k, "k", method, max_size, imbalance, seed))
 
 
 def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.int64]:
     """A label for each user from clusters in whatever form: their number, a Clustering, labels by user or in order."""
-    if isinstance(clusters, Real):
-        return cluster(graph, clusters, seed=seed).labels  # type: ignore[arg-type]
+    if isinstance(clusters, Real | np.bool_):
+        made = _core.partition(graph, clusters, "clusters", "ncut", 0, 3.0, seed)  # type: ignore[arg-type]
+        return np.asarray(made["labels"])
     users = graph.users
     if isinstance(clusters, Clustering):
         clusters = clusters.as_dict()
     if isinstance(clusters, Mapping):
-        clusters = in_order(users, clusters, "cluster")
+        clusters = in_order(users, clusters, "clusters")
     if isinstance(clusters, str | bytes) or not hasattr(clusters, "__len__"):
         wanted = "a number of clusters, a Clustering, or a label for each user"
         raise TypeError(f"clusters: {clusters!r} (must be {wanted})")
@@ -351,11 +355,13 @@ def labels_of(graph: _core.Graph, clusters: Any, seed: int = 0) -> NDArray[np.in
     return np.array([index.setdefault(label, len(index)) for label in given], dtype=np.int64)
 
 
-def in_order(users: list[Any], by_user: Mapping[Any, Any], what: str) -> list[Any]:
+def in_order(users: list[Any], by_user: Mapping[Any, Any], argument: str) -> list[Any]:
     """What a mapping has for each of the users, who may be spelled 10 here and "10" there."""
-    _, index = _core.numbered_names(by_user, 1, what, known=users)
+    everybody, index = _core.numbered_names(by_user, 1, argument, known=users)
+    if len(everybody) > len(users):
+        raise UnknownUser(f"{argument}: user {everybody[len(users)]!r} is not known (must have the bandit's users)")
     found = dict(zip(index.tolist(), by_user.values(), strict=True))
     missing = next((k for k in range(len(users)) if k not in found), None)
     if missing is not None:
-        raise KeyError(f"user {users[missing]!r} has no {what}")
+        raise ValueError(f"{argument}: nothing for user {users[missing]!r} (must have one for each user)")
     return [found[k] for k in range(len(users))]

@@ -167,7 +167,9 @@ def _item_indices(payoff_items: list[Any], items: list[Any]) -> NDArray[np.int64
     _, index = _core.numbered_names(payoff_items, 1, "payoffs", known=items)
     unknown = np.flatnonzero(index >= len(items))
     if len(unknown):
-        more = f"; nor are the items of {len(unknown) - 1} more rows" if len(unknown) > 1 else ""
+        count = len(unknown) - 1
+        rows = "is the item of 1 more row" if count == 1 else f"are the items of {count} more rows"
+        more = f"; nor {rows}" if count else ""
         raise KeyError(f"payoffs[{unknown[0]}]: item {payoff_items[unknown[0]]!r} is not known{more}")
     return index
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 
 namespace goblin::python {
 namespace {
@@ -51,7 +52,19 @@ double number_argument(nb::handle value, const char* name) {
   return number;
 }
 
+bool is_bool(nb::handle value) {
+  if (PyBool_Check(value.ptr()) != 0) return true;
+  const std::string_view type = Py_TYPE(value.ptr())->tp_name;
+  return type == "numpy.bool" || type == "numpy.bool_";
+}
+
+bool bool_argument(nb::handle value, const char* name) {
+  if (!is_bool(value)) fail_type(value, name, "True or False");
+  return PyObject_IsTrue(value.ptr()) == 1;
+}
+
 std::size_t whole_argument(nb::handle value, const char* name, std::int64_t least) {
+  if (is_bool(value)) fail_type(value, name, "a whole number");
   nb::object integer = nb::steal(PyIndex_Check(value.ptr()) != 0 ? PyNumber_Index(value.ptr()) : nullptr);
   if (!integer.is_valid()) {
     PyErr_Clear();

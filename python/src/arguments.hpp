@@ -17,8 +17,15 @@ std::string shown(nb::handle object);
 /// A finite or infinite number; TypeError where the value is none. Bounds are checked by the library.
 double number_argument(nb::handle value, const char* name);
 
-/// A whole number, which 2.0 is too. TypeError where the value is no number, ValueError where it is not whole or below
-/// `least`.
+/// Whether it is True or False, of Python or of NumPy. Both count as the numbers 1 and 0 there; as a user or as a
+/// number of things they are a mistake.
+bool is_bool(nb::handle value);
+
+/// True or False; TypeError where the value is something else.
+bool bool_argument(nb::handle value, const char* name);
+
+/// A whole number, which 2.0 is too and True is not. TypeError where the value is no number, ValueError where it is not
+/// whole or below `least`.
 std::size_t whole_argument(nb::handle value, const char* name, std::int64_t least = 0);
 
 /// A text; TypeError where the value is none.

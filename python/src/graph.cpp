@@ -5,6 +5,7 @@
 #include "goblin/graph/generators.hpp"
 
 #include <nanobind/stl/string.h>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,10 +38,24 @@ nb::tuple edges_of(const Graph& graph) {
   return nb::make_tuple(array_of(std::move(ends), {count, 2}), array_of(std::move(weights)));
 }
 
-nb::dict partition(const PythonGraph& graph, nb::handle clusters, nb::handle method, nb::handle max_size,
-                   nb::handle imbalance, nb::handle seed) {
-  const cluster::Options options{.method = cluster::method_of(text_argument(method, "method")),
-                                 .clusters = whole_argument(clusters, "clusters"),
+/// How many clusters are wanted. The library has names of its own for them; the caller's is `argument`.
+std::size_t count_of(nb::handle clusters, const std::string& argument, cluster::Method method, std::size_t users) {
+  const std::size_t count = whole_argument(clusters, argument.c_str());
+  if (method == cluster::Method::components) {
+    if (count == 0) return count;
+    throw std::invalid_argument(argument + ": " + shown(clusters) +
+                                " (must be 0 for the method components, which finds the number itself)");
+  }
+  if (count >= 1 && count <= users) return count;
+  throw std::invalid_argument(argument + ": " + shown(clusters) + " (must be between 1 and the number of users, " +
+                              std::to_string(users) + ")");
+}
+
+nb::dict partition(const PythonGraph& graph, nb::handle clusters, const std::string& argument, nb::handle method,
+                   nb::handle max_size, nb::handle imbalance, nb::handle seed) {
+  const cluster::Method wanted = cluster::method_of(text_argument(method, "method"));
+  const cluster::Options options{.method = wanted,
+                                 .clusters = count_of(clusters, argument, wanted, graph.users.size()),
                                  .cluster_size = 0,
                                  .max_size = whole_argument(max_size, "max_size"),
                                  .imbalance = number_argument(imbalance, "imbalance"),
@@ -100,11 +115,12 @@ void bind_graph(nb::module_& module) {
           nb::sig("def edges(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"),
           "Every edge once: the indices of its ends, shape (edges, 2), and its weight, shape (edges,).");
 
-  module.def("partition", &partition, nb::arg("graph"), nb::arg("clusters").none(), nb::arg("method").none(),
-             nb::arg("max_size").none(), nb::arg("imbalance").none(), nb::arg("seed").none(),
-             nb::sig("def partition(graph: Graph, clusters: int, method: str, max_size: int, imbalance: float, "
-                     "seed: int) -> dict[str, typing.Any]"),
-             "Clusters the users of a graph.");
+  module.def(
+      "partition", &partition, nb::arg("graph"), nb::arg("clusters").none(), nb::arg("argument"),
+      nb::arg("method").none(), nb::arg("max_size").none(), nb::arg("imbalance").none(), nb::arg("seed").none(),
+      nb::sig("def partition(graph: Graph, clusters: int, argument: str, method: str, max_size: int, imbalance: float, "
+              "seed: int) -> dict[str, typing.Any]"),
+      "Clusters the users of a graph.");
   module.def("communities", &communities, nb::arg("users").none(), nb::arg("communities").none(),
              nb::arg("average_degree").none(), nb::arg("mixing").none(), nb::arg("exponent").none(),
              nb::arg("seed").none(),

@@ -121,6 +121,7 @@ nb::object decoded(std::string_view text) {
 nb::object plain_name(nb::handle given) {
   PyObject* object = given.ptr();
   if (PyUnicode_Check(object) != 0) {
+    if (PyUnicode_GET_LENGTH(object) == 0) return {};  // no edge file, no event and no C++ bandit could name it
     return can_be_written(given) ? nb::steal(PyUnicode_FromObject(object)) : nb::object();
   }
   if (PyLong_CheckExact(object) != 0) return plain_integer(nb::borrow(object));
@@ -129,6 +130,7 @@ nb::object plain_name(nb::handle given) {
     return nb::steal(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
   }
   if (PyTuple_Check(object) != 0) return plain_tuple(given);
+  if (is_bool(given)) return {};
   if (PyIndex_Check(object) != 0) {
     nb::object number = nb::steal(PyNumber_Index(object));
     if (number.is_valid()) return plain_integer(std::move(number));
@@ -149,10 +151,12 @@ nb::object key_of(nb::handle given) {
 void fail_name(nb::handle given, const std::string& where) {
   const std::string value = where + ": " + shown(given) + " (must be ";
   if (PyUnicode_Check(given.ptr()) != 0) {
+    if (PyUnicode_GET_LENGTH(given.ptr()) == 0) throw std::invalid_argument(value + "a text with at least 1 letter)");
     throw std::invalid_argument(value + "a text that UTF-8 can hold; this one has lone surrogates)");
   }
   const bool missing = given.is_none() || PyFloat_Check(given.ptr()) != 0 || PyLong_Check(given.ptr()) != 0;
   const std::string reason = value + "a text, a number, bytes or a tuple of these";
+  if (is_bool(given)) throw nb::type_error((reason + "; True and False are none)").c_str());
   if (missing) throw std::invalid_argument(reason + ", and not missing)");
   throw nb::type_error((reason + "; str() makes a text of most things)").c_str());
 }

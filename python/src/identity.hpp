@@ -14,7 +14,8 @@ namespace goblin::python {
 namespace nb = nanobind;
 
 /// The name as an object of Python's own types: NumPy's texts and numbers become Python's, whole numbers ints. An
-/// invalid object where the given one can be no name: None, NaN, a list, an object of some other class.
+/// invalid object where the given one can be no name: None, NaN, True, an empty text, a list, an object of
+/// some other class.
 nb::object plain_name(nb::handle given);
 
 /// What the name is found by in a dict: the number where the name is a whole number or its digits, else the plain name.

@@ -21,7 +21,8 @@ bool is_unhashable(nb::handle object) { return Py_TYPE(object.ptr())->tp_hash ==
 /// "users[3]: 'dan' is not known; nor are the users of 4 more rows"
 [[noreturn]] void fail_unknown_row(nb::handle name, std::size_t row, std::size_t more, const std::string& kind) {
   std::string message = kind + "s[" + std::to_string(row) + "]: " + shown(name) + " is not known";
-  if (more > 0) message += "; nor are the " + kind + "s of " + std::to_string(more) + " more rows";
+  if (more == 1) message += "; nor is the " + kind + " of 1 more row";
+  if (more > 1) message += "; nor are the " + kind + "s of " + std::to_string(more) + " more rows";
   fail_unknown(message, kind);
 }
 

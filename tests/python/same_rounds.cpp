@@ -94,7 +94,9 @@ int main(int argc, char** argv) {
       bandit.update(user, std::span(contexts).subspan(decision.arm * dimension, dimension), rewards[decision.arm]);
     }
     decisions << R"({"arm": )" << decision.arm << R"(, "scores": )" << list(decision.scores) << R"(, "means": )"
-              << list(decision.means) << R"(, "widths": )" << list(decision.widths) << "}\n";
+              << list(decision.means) << R"(, "widths": )" << list(decision.widths);
+    if (decision.engine == goblin::EngineKind::local) decisions << R"(, "bounds": )" << list(decision.bounds);
+    decisions << "}\n";
   }
   return 0;
 }

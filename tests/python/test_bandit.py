@@ -177,8 +177,10 @@ def test_clusters_in_every_form() -> None:
     assert bandit.cluster("dan") == 1
     with pytest.raises(ValueError, match="2 labels"):
         goblin.GobLinBlock(PATH, clusters=[0, 1])
-    with pytest.raises(KeyError, match="'cat' has no cluster"):
+    with pytest.raises(ValueError, match=r"^clusters: nothing for user 'cat' \(must have one for each user\)$"):
         goblin.GobLinBlock(PATH, clusters={"ann": 1, "bob": 1})
+    with pytest.raises(goblin.UnknownUser, match=r"^clusters: user 'zoe' is not known"):
+        goblin.GobLinBlock(PATH, clusters={**named, "zoe": "x"})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -264,6 +266,11 @@ def test_wrong_options() -> None:
         ({"dimension": "2"}, TypeError, r"^dimension: '2' \(must be a whole number\)$"),
         ({"dimension": 10**30}, ValueError, r"^dimension: 1000.* \(must be at most"),
         ({"dimension": float("nan")}, ValueError, r"^dimension: nan \(must be a whole number\)$"),
+        ({"dimension": True}, TypeError, r"^dimension: True \(must be a whole number\)$"),
+        ({"dimension": np.True_}, TypeError, r"^dimension: np\.True_ \(must be a whole number\)$"),
+        ({"evidence_per_node": "x"}, TypeError, r"^evidence_per_node: 'x' \(must be True or False\)$"),
+        ({"evidence_per_node": 1}, TypeError, r"^evidence_per_node: 1 \(must be True or False\)$"),
+        ({"users": True}, TypeError, r"^users: True \(must be the users, or their number\)$"),
         ({"alpha": [0.1]}, TypeError, r"^alpha: \[0\.1\] \(must be a number\)$"),
         ({"alpha": None}, TypeError, r"^alpha: None \(must be a number\)$"),
         ({"coupling": "1"}, TypeError, r"^coupling: '1' \(must be a number\)$"),
@@ -287,7 +294,7 @@ def test_calls_with_arguments_of_a_wrong_type() -> None:
         (lambda: bandit.rank("ann", np.eye(3), [2]), r"^k: \[2\] \(must be a whole number\)$"),
         (lambda: bandit.add_edge("ann", "cat", "heavy"), r"^weight: 'heavy' \(must be a number\)$"),
         (lambda: bandit.add_user("dan", cluster="x"), r"^cluster: 'x' \(must be a whole number\)$"),
-        (lambda: goblin.cluster(PATH, [2]), r"^clusters: \[2\] \(must be a whole number\)$"),
+        (lambda: goblin.cluster(PATH, [2]), r"^k: \[2\] \(must be a whole number\)$"),
         (lambda: goblin.Cliques(size=[3]), r"^size: \[3\] \(must be a whole number\)$"),
         (lambda: goblin.Cliques(payoff_noise="x"), r"^payoff_noise: 'x' \(must be a number\)$"),
         (lambda: goblin.Linear(PATH, arms=None), r"^arms: None \(must be a whole number\)$"),
@@ -297,6 +304,8 @@ def test_calls_with_arguments_of_a_wrong_type() -> None:
         (lambda: goblin.simulate(goblin.Cliques(), bandit), r"^bandit: Cliques\(.* \(must be a goblin\.Bandit\)$"),
         (lambda: goblin.simulate(bandit, "x"), r"^world: 'x' \(must be a goblin\.World\)$"),
         (lambda: goblin.Catalogue("x"), r"^data: 'x' \(must be a goblin\.Dataset\)$"),
+        (lambda: bandit.rank("ann", np.eye(3), True), r"^k: True \(must be a whole number\)$"),
+        (lambda: goblin.GobLinMacro(PATH, clusters=True), r"^clusters: True \(must be a whole number\)$"),
         (lambda: goblin.GobLinMacro(PATH, clusters=None), r"^clusters: None \(must be a number of clusters"),
         (lambda: goblin.GobLinMacro(PATH, clusters="two"), r"^clusters: 'two' \(must be a number of clusters"),
     ]
@@ -305,6 +314,36 @@ def test_calls_with_arguments_of_a_wrong_type() -> None:
         with pytest.raises(TypeError, match=message):
             call()
     assert same_belief(bandit, before) and len(bandit) == 3
+
+
+def test_missing_arguments_are_named() -> None:
+    bandit: Any = trained()
+    one = np.ones(3)
+    missing: list[tuple[Any, str]] = [
+        (lambda: bandit.update([1, 0], 1), "update: reward is missing"),
+        (lambda: bandit.update("ann", reward=1.0), "update: x is missing"),
+        (lambda: bandit.update(), "update: user is missing"),
+        (lambda: bandit.partial_fit(["ann"], [one]), "partial_fit: rewards is missing"),
+        (lambda: bandit.select([one]), "select: X is missing"),
+        (lambda: bandit.scores(X=[one]), "scores: user is missing"),
+        (lambda: bandit.bounds("ann"), "bounds: X is missing"),
+        (lambda: bandit.rank("ann", [one]), "rank: k is missing"),
+        (lambda: bandit.rank([one], k=1), "rank: X is missing"),
+        (lambda: bandit.predict_expectations(["ann"]), "predict_expectations: X is missing"),
+        (lambda: bandit.add_user(), "add_user: user is missing"),
+        (lambda: bandit.add_edge("ann"), "add_edge: friend is missing"),
+        (lambda: bandit.remove_edge("ann"), "remove_edge: friend is missing"),
+        (lambda: bandit.move_user("ann"), "move_user: cluster is missing"),
+    ]
+    for call, message in missing:
+        with pytest.raises(TypeError, match=f"^{message}$"):
+            call()
+
+
+def test_booleans_of_numpy_are_booleans() -> None:
+    bandit = goblin.LinUcbSin(PATH, dimension=1, evidence_per_node=np.True_)  # type: ignore[arg-type]
+    assert bandit.summary() == goblin.LinUcbSin(PATH, dimension=1, evidence_per_node=True).summary()
+    assert bandit.summary() != goblin.LinUcbSin(PATH, dimension=1, evidence_per_node=np.False_).summary()  # type: ignore[arg-type]
 
 
 def test_whole_numbers_may_be_floats() -> None:
@@ -388,18 +427,30 @@ def test_a_ridge_for_each_user(tmp_path: Path) -> None:
         assert np.array_equal(kept.ridge, [*ridges, 1.0])
     macro = goblin.GobLinMacro(PATH, dimension=1, clusters=[0, 0, 1], ridge=[1.0, 2.0])
     assert macro.covariance("ann") > macro.covariance("cat")
-    wrong: list[tuple[Any, type[Exception]]] = [
-        ([1.0, 2.0], ValueError),
-        ([1.0, -2.0, 1.0], ValueError),
-        ([[1.0], [2.0], [3.0]], ValueError),
-        ([], ValueError),
-        ("x", TypeError),
-        (None, TypeError),
-        ({"ann": 1.0}, KeyError),
+    bounds = r"\(must be between 1e-100 and 1e100\)$"
+    one_each = r"\(must be one number, or one for each of the 3 users\)$"
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        ([1, 2], ValueError, r"^ridge: 2 numbers " + one_each),
+        ([1], ValueError, r"^ridge: 1 number " + one_each),
+        ([], ValueError, r"^ridge: 0 numbers " + one_each),
+        ([1, 2, -1], ValueError, r"^ridge\[2\]: -1 " + bounds),
+        (np.array([1, np.nan, 1]), ValueError, r"^ridge\[1\]: nan " + bounds),
+        ([1.0, "x", 1.0], ValueError, r"^ridge\[1\]: 'x' \(must be a number\)$"),
+        ([[1.0], [2.0], [3.0]], ValueError, r"^ridge: shape \(3, 1\) " + one_each),
+        ("x", TypeError, r"^ridge: 'x' \(must be a number\)$"),
+        (None, TypeError, r"^ridge: None \(must be a number\)$"),
+        ({"ann": 1.0, "bob": -1.0, "cat": 1.0}, ValueError, r"^ridge\['bob'\]: -1 " + bounds),
+        ({"ann": 1.0, "cat": 1.0}, ValueError, r"^ridge: nothing for user 'bob' \(must have one for each user\)$"),
+        ({"ann": 1, "bob": 1, "cat": 1, "zoe": 1}, goblin.UnknownUser, r"^ridge: user 'zoe' is not known \(must"),
     ]
-    for ridge, error in wrong:
-        with pytest.raises(error, match="ridge"):
+    for ridge, error, message in wrong:
+        with pytest.raises(error, match=message):
             learn(ridge)
+    with pytest.raises(ValueError, match=r"^ridge: 3 numbers \(must be one number, or one for each of the 2 clusters"):
+        goblin.GobLinMacro(PATH, clusters=[0, 0, 1], ridge=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"^ridge: 3 numbers \(must be one number, or a list of one: everybody shares"):
+        goblin.LinUcbSin(PATH, ridge=[1.0, 2.0, 3.0])
+    assert learn(np.float32(2.0)).ridge == learn(np.array(2.0)).ridge == 2.0
 
 
 def test_alpha_may_change() -> None:

@@ -176,8 +176,16 @@ def test_clusters() -> None:
     assert goblin.cluster(edges, method="components").sizes.tolist() == [5, 5, 5]
     named = goblin.cluster([(f"u{a}", f"u{b}") for a, b in edges], 3, method="metis").as_dict()
     assert named["u0"] == named["u4"] != named["u5"]
-    with pytest.raises(ValueError, match="clusters: 16"):
-        goblin.cluster(edges, 16)
+    for count in (0, 16):
+        wanted = rf": {count} \(must be between 1 and the number of users, 15\)$"
+        with pytest.raises(ValueError, match="^k" + wanted):
+            goblin.cluster(edges, count)
+        with pytest.raises(ValueError, match="^clusters" + wanted):
+            goblin.GobLinMacro(edges, clusters=count)
+    with pytest.raises(ValueError, match=r"^k: 2 \(must be 0 for the method components"):
+        goblin.cluster(edges, 2, method="components")
+    with pytest.raises(ValueError, match=r"^clusters: 2\.5 \(must be a whole number\)$"):
+        goblin.GobLinMacro(edges, clusters=2.5)
 
 
 def test_networks() -> None:

@@ -104,6 +104,12 @@ def test_a_sweep_is_its_simulations() -> None:
         goblin.sweep(worlds, "gob.lan", rounds=1)
 
 
+def test_a_sweep_without_policies_plays_all_that_need_no_clusters() -> None:
+    results = goblin.sweep(goblin.Cliques(cliques=2, size=3, dimension=2), rounds=5).results()
+    wanted = [policy for policy in goblin.policies if policy not in goblin._core.clustered_policies()]
+    assert results["policy"].tolist() == wanted
+
+
 def test_friends_help() -> None:
     results = goblin.sweep(goblin.Cliques(seed=1, payoff_noise=0.25), ["linucb-ind", "gob.lin"], rounds=1000).results()
     assert results["regret"][1] < 0.7 * results["regret"][0]
@@ -157,7 +163,7 @@ def test_wrong_data() -> None:
         (
             {"payoffs": [(0, 0, 1.0), (0, 5, 1.0), (1, 6, 1.0)]},
             KeyError,
-            r"payoffs\[1\]: item 5 is not known; nor .* 1 more",
+            r"payoffs\[1\]: item 5 is not known; nor is the item of 1 more row'$",
         ),
         ({"payoffs": [(0, 0, np.inf)]}, ValueError, "inf"),
         (

@@ -47,13 +47,15 @@ def decisions_of_python(folder: Path, policy: str, engine: str) -> list[dict[str
         arm = bandit.select(user, X)
         assert arm == bandit.rank(user, X, 1)[0]
         named = {"scores": scores.score, "means": scores.mean, "widths": scores.width}
+        if engine == "local":
+            named["bounds"] = bandit.bounds(user, X)
         decisions.append({"arm": arm, **{name: values.tolist() for name, values in named.items()}})
         if "rewards" in event:
             bandit.update(user, X[arm], event["rewards"][arm])
     return decisions
 
 
-@pytest.mark.parametrize("engine", ["dense", "sparse"])
+@pytest.mark.parametrize("engine", ["dense", "sparse", "local"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_scores_are_the_same(policy: str, engine: str, command: Path, same_rounds: Path, tmp_path: Path) -> None:
     subprocess.run([same_rounds, tmp_path, policy, engine], check=True)

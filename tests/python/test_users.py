@@ -39,7 +39,7 @@ class Colour(enum.StrEnum):
 SPELLINGS: list[list[Any]] = [
     [10, "10", np.int64(10), np.uint8(10), np.str_("10"), 10.0, np.float64(10), np.float32(10), Name("10")],
     [-3, "-3", np.int8(-3)],
-    [0, "0", False],
+    [0, "0", np.uint8(0)],
     [10**30, str(10**30)],
     ["ann", np.str_("ann"), Name("ann")],
     ["red", Colour.RED],
@@ -108,6 +108,13 @@ NO_USERS: list[tuple[Any, type[Exception]]] = [
     ("\ud800", ValueError),
     ("\udcc3\udca4", ValueError),  # becomes another text in a file
     (10**5000, ValueError),
+    ("", ValueError),
+    (np.str_(""), ValueError),
+    (("ann", ""), TypeError),
+    (True, TypeError),
+    (np.False_, TypeError),
+    (np.array(True), TypeError),
+    (("ann", True), TypeError),
     (["ann"], TypeError),
     ({"ann": 1}, TypeError),
     (np.array([1, 2]), TypeError),
@@ -230,7 +237,7 @@ def test_saving_while_users_join(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "users",
-    [[10, 20, 30], ["=a", "", "x"], ["==", "=None", "=1"], [2.5, b"x", (1, "1")], [0, 1, 2], ["\n", "\udcff", "ü"]],
+    [[10, 20, 30], ["=a", " ", "x"], ["==", "=None", "=1"], [2.5, b"x", (1, "1")], [0, 1, 2], ["\n", "\udcff", "ü"]],
 )
 def test_files_keep_names(users: list[Any], tmp_path: Path) -> None:
     bandit = goblin.GobLin([(users[0], users[1]), (users[1], users[2])], dimension=1)
@@ -246,9 +253,9 @@ def test_users_join_a_loaded_bandit(users: list[Any], tmp_path: Path) -> None:
     two(*users).save(tmp_path / "model")
     bandit = goblin.load(tmp_path / "model")
     for another in (bandit, bandit.copy(), pickle.loads(pickle.dumps(bandit))):
-        for user in ("cat", 30, ("x", 1), "", "=1"):
+        for user in ("cat", 30, ("x", 1), " ", "=1"):
             another.add_user(user)
-        assert another.users == [*users, "cat", 30, ("x", 1), "", "=1"]
+        assert another.users == [*users, "cat", 30, ("x", 1), " ", "=1"]
         another.add_edge("cat", users[0])
         another.save(tmp_path / "grown")
         assert goblin.load(tmp_path / "grown").users == another.users
@@ -313,7 +320,7 @@ def test_unknown_users_of_a_batch_are_named_by_row() -> None:
             bandit.predict_expectations(form(users), np.ones((5, 1)))
     numbered = goblin.GobLin([(0, 1)], dimension=1)
     for numbers in ([0, 7, 1, -1], np.array([0, 7, 1, -1])):
-        with pytest.raises(goblin.UnknownUser, match=r"^users\[1\]: 7 is not known; nor are the users of 1 more rows"):
+        with pytest.raises(goblin.UnknownUser, match=r"^users\[1\]: 7 is not known; nor is the user of 1 more row$"):
             numbered.partial_fit(numbers, np.ones((4, 1)), np.ones(4))
     with pytest.raises(TypeError, match=r"^users\[1\]: \['bob'\] \(must be a text"):
         bandit.partial_fit(["ann", ["bob"]], np.ones((2, 1)), np.ones(2))  # type: ignore[list-item]

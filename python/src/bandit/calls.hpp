@@ -27,6 +27,15 @@ void bind_inspecting(BanditClass& bandit);
 /// Copies, model files and pickles.
 void bind_keeping(BanditClass& bandit);
 
+/// An argument that must be given. It has a default all the same, which check_given refuses by name: to a missing
+/// argument nanobind would answer with a list of signatures.
+inline auto needed(const char* name) { return nb::arg(name).none() = nb::ellipsis(); }
+
+/// Refuses a call without the argument: "update: reward is missing".
+inline void check_given(const char* call, const char* name, nb::handle value) {
+  if (value.ptr() == Py_Ellipsis) throw nb::type_error((std::string(call) + ": " + name + " is missing").c_str());
+}
+
 /// Reads the bandit, beside other readers and without the GIL.
 template <typename Work>
 void read(const PythonBandit& self, Work work) {

@@ -17,10 +17,13 @@ std::size_t arms_of(const Array<double>& contexts, std::size_t dimension) {
   return contexts.size(0);
 }
 
-/// Asks the bandit about a user's candidates: ask(index, contexts, mask), without the GIL. With no candidates left out
-/// `allowed` is None.
+/// Asks the bandit about a user's candidates, for the method `call`: ask(index, contexts, mask), without the GIL. With
+/// no candidates left out `allowed` is None.
 template <typename Ask>
-void ask_about(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, Ask ask) {
+void ask_about(const PythonBandit& self, const char* call, nb::handle user, nb::handle candidates, nb::handle allowed,
+               Ask ask) {
+  check_given(call, "user", user);
+  check_given(call, "X", candidates);
   const Array<double> contexts(candidates, "X");
   const std::size_t dimension = dimension_of(self);
   const std::size_t arms = arms_of(contexts, dimension);
@@ -38,33 +41,37 @@ void ask_about(const PythonBandit& self, nb::handle user, nb::handle candidates,
 
 std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
   thread_local Decision decision;  // its memory is used again
-  ask_about(self, user, candidates, allowed,
+  ask_about(self, "select", user, candidates, allowed,
             [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
   return decision.arm;
 }
 
-Decision decision_of(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+Decision decision_of(const PythonBandit& self, const char* call, nb::handle user, nb::handle candidates,
+                     nb::handle allowed) {
   Decision decision;
-  ask_about(self, user, candidates, allowed,
+  ask_about(self, call, user, candidates, allowed,
             [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
   return decision;
 }
 
 nb::object bounds(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
-  return array_of(decision_of(self, user, candidates, allowed).bounds);
+  return array_of(decision_of(self, "bounds", user, candidates, allowed).bounds);
 }
 
 nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
-  const Decision decision = decision_of(self, user, candidates, allowed);
+  const Decision decision = decision_of(self, "scores", user, candidates, allowed);
   return nb::module_::import_("goblin._types")
       .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
 }
 
 nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle k, nb::handle allowed) {
+  check_given("rank", "user", user);
+  check_given("rank", "X", candidates);
+  check_given("rank", "k", k);
   const std::size_t count = whole_argument(k, "k", 1);
   thread_local Decision decision;  // their memory is used again
   thread_local std::vector<Ranked> ranked;
-  ask_about(self, user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
+  ask_about(self, "rank", user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
     self.bandit.rank(index, contexts, count, mask, decision, ranked);
   });
   return column_of<std::int64_t>(ranked, [](const Ranked& one) { return one.arm; });
@@ -72,6 +79,8 @@ nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates
 
 /// Means for (rows, dimension), one a row, or for (rows, arms, dimension).
 nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::handle contexts) {
+  check_given("predict_expectations", "users", users);
+  check_given("predict_expectations", "X", contexts);
   const std::size_t dimension = dimension_of(self);
   const auto who = self.users.find_all(users);
   const Array<double> x(contexts, "X");
@@ -190,24 +199,23 @@ array([0.4, 0.2])
 
 void bind_deciding(BanditClass& bandit) {
   const auto none = nb::none();
-  bandit.def("select", &select, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+  bandit.def("select", &select, needed("user"), needed("X"), nb::arg("allowed").none() = none,
              nb::sig("def select(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> int"),
              select_doc);
-  bandit.def("scores", &scores, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+  bandit.def("scores", &scores, needed("user"), needed("X"), nb::arg("allowed").none() = none,
              nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
              scores_doc);
-  bandit.def("bounds", &bounds, nb::arg("user").none(), nb::arg("X").none(), nb::arg("allowed").none() = none,
+  bandit.def("bounds", &bounds, needed("user"), needed("X"), nb::arg("allowed").none() = none,
              nb::sig("def bounds(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
              bounds_doc);
-  bandit.def("rank", &rank, nb::arg("user").none(), nb::arg("X").none(), nb::arg("k").none(),
-             nb::arg("allowed").none() = none,
+  bandit.def("rank", &rank, needed("user"), needed("X"), needed("k"), nb::arg("allowed").none() = none,
              nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),
              rank_doc);
-  bandit.def("predict_expectations", &predict_expectations, nb::arg("users").none(), nb::arg("X").none(),
+  bandit.def("predict_expectations", &predict_expectations, needed("users"), needed("X"),
              nb::sig("def predict_expectations(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]"),
              predict_doc);

@@ -10,6 +10,7 @@ namespace {
 
 /// Everything that can be refused is refused before the first of the two, bandit and users, has changed.
 void add_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+  check_given("add_user", "user", user);
   const nb::object plain = checked_name(user, "user");
   std::optional<NodeId> wanted;
   if (!cluster.is_none()) wanted = static_cast<NodeId>(whole_argument(cluster, "cluster"));
@@ -23,6 +24,8 @@ void add_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
 }
 
 void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, nb::handle weight) {
+  check_given("add_edge", "user", user);
+  check_given("add_edge", "friend", friend_);
   const double number = number_argument(weight, "weight");
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
@@ -31,6 +34,8 @@ void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, nb::handl
 }
 
 void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
+  check_given("remove_edge", "user", user);
+  check_given("remove_edge", "friend", friend_);
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
   try {
@@ -41,6 +46,8 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
 }
 
 void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+  check_given("move_user", "user", user);
+  check_given("move_user", "cluster", cluster);
   const std::size_t number = whole_argument(cluster, "cluster");
   const NodeId index = self.users.find(user);
   if (number > std::numeric_limits<NodeId>::max()) {
@@ -124,17 +131,17 @@ array([0.5])
 }  // namespace
 
 void bind_editing(BanditClass& bandit) {
-  bandit.def("add_user", &add_user, nb::arg("user").none(), nb::arg("cluster").none() = nb::none(),
+  bandit.def("add_user", &add_user, needed("user"), nb::arg("cluster").none() = nb::none(),
              nb::sig("def add_user(self, user: collections.abc.Hashable, cluster: int | None = None) -> None"),
              add_user_doc);
-  bandit.def("add_edge", &add_edge, nb::arg("user").none(), nb::arg("friend").none(), nb::arg("weight").none() = 1.0,
+  bandit.def("add_edge", &add_edge, needed("user"), needed("friend"), nb::arg("weight").none() = 1.0,
              nb::sig("def add_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable, "
                      "weight: float = 1.0) -> None"),
              add_edge_doc);
-  bandit.def("remove_edge", &remove_edge, nb::arg("user").none(), nb::arg("friend").none(),
+  bandit.def("remove_edge", &remove_edge, needed("user"), needed("friend"),
              nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
              remove_edge_doc);
-  bandit.def("move_user", &move_user, nb::arg("user").none(), nb::arg("cluster").none(),
+  bandit.def("move_user", &move_user, needed("user"), needed("cluster"),
              nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
   bandit.def_prop_rw(
       "alpha",

@@ -12,6 +12,9 @@ namespace goblin::python {
 namespace {
 
 void update(PythonBandit& self, nb::handle user, nb::handle context, nb::handle reward) {
+  check_given("update", "user", user);
+  check_given("update", "x", context);
+  check_given("update", "reward", reward);
   const Array<double> x(context, "x");
   if (x.dimensions() != 1 || x.size(0) != dimension_of(self)) {
     x.fail_shape("(" + std::to_string(dimension_of(self)) + ",)");
@@ -37,6 +40,9 @@ std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const O
 
 /// Checks the whole batch, then learns it bit by bit: in between other threads get the lock, and Ctrl-C is heard.
 nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts, nb::handle rewards) {
+  check_given("partial_fit", "users", users);
+  check_given("partial_fit", "X", contexts);
+  check_given("partial_fit", "rewards", rewards);
   auto& self = nb::cast<PythonBandit&>(object);
   const std::size_t dimension = dimension_of(self);
   const auto who = self.users.find_all(users);
@@ -101,11 +107,11 @@ rewards : array of shape (n,)
 }  // namespace
 
 void bind_learning(BanditClass& bandit) {
-  bandit.def("update", &update, nb::arg("user").none(), nb::arg("x").none(), nb::arg("reward").none(),
+  bandit.def("update", &update, needed("user"), needed("x"), needed("reward"),
              nb::sig("def update(self, user: collections.abc.Hashable, x: numpy.typing.ArrayLike, "
                      "reward: float) -> None"),
              update_doc);
-  bandit.def("partial_fit", &partial_fit, nb::arg("users").none(), nb::arg("X").none(), nb::arg("rewards").none(),
+  bandit.def("partial_fit", &partial_fit, needed("users"), needed("X"), needed("rewards"),
              nb::sig("def partial_fit(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike) -> typing.Self"),
              partial_fit_doc);

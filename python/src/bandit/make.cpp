@@ -49,7 +49,7 @@ BanditOptions options_of(const nb::dict& given) {
     if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
     if (name == "alpha") options.alpha = number_argument(value, "alpha");
     if (name == "ridge") set_ridge(options, value);
-    if (name == "evidence_per_node") options.evidence_per_node = nb::cast<bool>(nb::bool_(value));
+    if (name == "evidence_per_node") options.evidence_per_node = bool_argument(value, "evidence_per_node");
     if (name == "coupling") options.coupling = number_argument(value, "coupling");
     if (name == "engine") options.engine.kind = engine_kind(text_argument(value, "engine"));
     if (name == "tolerance") options.engine.tolerance = number_argument(value, "tolerance");
