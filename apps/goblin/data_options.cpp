@@ -76,12 +76,21 @@ CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options) {
                           "Leave out the lines that join a user to themselves (else: an error)");
 }
 
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
+namespace {
+
+CLI::Validator whole_number_from(int least) {
+  return {[least](const std::string& text) {
             const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? std::string() : fmt::format("{} (must be a whole number, at least 0)", text);
+            const bool zero = text.find_first_not_of('0') == std::string::npos;
+            if (digits && !(zero && least > 0)) return std::string();
+            return fmt::format("{} (must be a whole number, at least {})", text, least);
           },
           ""};
 }
+
+}  // namespace
+
+CLI::Validator whole_number() { return whole_number_from(0); }
+CLI::Validator positive_whole_number() { return whole_number_from(1); }
 
 }  // namespace goblin::app

@@ -31,7 +31,8 @@ void add_context_options(CLI::App& command, DataRequest& request);
 /// --drop-self-loops, for commands that read an edge file.
 CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options);
 
-/// Whole numbers, at least 0: CLI11 reads "-1" as a very large one.
+/// Whole numbers, at least 0 or 1: CLI11 reads "-1" as a very large one.
 [[nodiscard]] CLI::Validator whole_number();
+[[nodiscard]] CLI::Validator positive_whole_number();
 
 }  // namespace goblin::app

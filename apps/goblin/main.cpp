@@ -1,9 +1,12 @@
 #include "commands.hpp"
 #include "goblin/belief/instruction_set.hpp"
 #include "goblin/error.hpp"
+#include "report.hpp"
 
 #include <exception>
+#include <fcntl.h>
 #include <stdexcept>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,13 +18,25 @@ constexpr int wrong_usage = 2;
 constexpr int bad_data = 3;
 
 int complain(int code, const std::exception& error) {
-  fmt::print(stderr, "goblin: {}\n", error.what());
+  goblin::app::report(fmt::format("goblin: {}\n", error.what()));
   return code;
+}
+
+/// If the program is started with standard input, output or error closed, the next file that it opens would take that
+/// place, and be read or written by mistake. So the free places are taken by something that can be neither read nor
+/// written.
+void occupy_closed_streams() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/", O_PATH);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) ::close(descriptor);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   CLI::App app(
       "Contextual bandits over a social graph: what one user's click teaches, the user's friends get to know.");
   app.name("goblin");

@@ -6,20 +6,23 @@
 #include "goblin/error.hpp"
 #include "goblin/graph/edge_file.hpp"
 #include "goblin/graph/label_file.hpp"
+#include "goblin/graph/names.hpp"
 #include "json.hpp"
 #include "oracle/printed_algorithm.hpp"
+#include "report.hpp"
 #include "signals.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <exception>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -95,38 +98,45 @@ class Check {
   double largest_difference_ = 0.0;
 };
 
-/// The user of an event, who joins the bandit if nobody has heard of them.
+/// The users of events, who join the bandit if nobody has heard of them.
 class Users {
  public:
   explicit Users(Bandit& bandit) : bandit_(bandit), named_(bandit.user_count() == 0 || bandit.graph().has_names()) {}
 
-  /// The index, and whether the user is new.
-  std::pair<NodeId, bool> find_or_add(const std::string& name) {
-    if (!named_) return numbered(name);
-    if (bandit_.has_user(name)) return {bandit_.user(name), false};
-    return {bandit_.add_user(name), true};
-  }
-
- private:
-  /// In a bandit without names a user is an index, and the next new one can only be the one after the last.
-  std::pair<NodeId, bool> numbered(const std::string& digits) {
+  /// Whether the user of an event would be new. In a bandit without names a user is an index, and a new one can only be
+  /// the one after the last.
+  [[nodiscard]] bool is_new(const std::string& name) const {
+    if (bandit_.has_user(name)) return false;
     const std::size_t count = bandit_.user_count();
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
-    if (!is_number || index > count || std::to_string(index) != digits) {
+    if (!named_ && number_named(name) != count) {
       throw std::invalid_argument(
           fmt::format("'user' is '{}' (must be a whole number, at most {}: this bandit's users have no names, and {} "
                       "would be the next new one)",
-                      digits, count, count));
+                      name, count, count));
     }
-    if (index < count) return {static_cast<NodeId>(index), false};
-    return {bandit_.add_user(), true};
+    return true;
   }
 
+  void add(const std::string& name) { bandit_.add_user(named_ ? name : std::string()); }
+
+ private:
   Bandit& bandit_;
   bool named_;
 };
+
+/// Throws what a new user's event would throw once the user has joined: one whose event is bad does not join.
+void check_new_user(const Bandit& bandit, const Event& event) {
+  const std::size_t d = bandit.options().dimension;
+  for (std::size_t arm = 0; arm * d < event.contexts.size(); ++arm) {
+    try {
+      bandit.check_new_user(std::span(event.contexts).subspan(arm * d, d),
+                            event.rewards.empty() ? 0.0 : event.rewards[arm]);
+    } catch (const std::invalid_argument& error) {
+      if (event.kind == Event::Kind::learn) throw;
+      throw std::invalid_argument(fmt::format("candidate {}: {}", arm, error.what()));
+    }
+  }
+}
 
 void write_decision(std::ostream& out, const Decision& decision) {
   Json json = {
@@ -159,11 +169,13 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     }
     try {
       const Event& event = reader.read(line);
-      const auto [user, is_new] = users.find_or_add(event.user);
-      if (is_new) {
+      if (users.is_new(event.user)) {
+        check_new_user(bandit, event);
+        users.add(event.user);
         ++summary.new_users;
         if (checker) checker->add_nodes(bandit);
       }
+      const NodeId user = bandit.user(event.user);
       const NodeId node = bandit.node(user);
       std::size_t arm = 0;
       if (event.kind != Event::Kind::learn) {
@@ -179,6 +191,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
         if (event.kind == Event::Kind::decide_and_learn) summary.reward += event.rewards[arm];
       }
       ++summary.lines;
+      ++summary.events;
       if (checker) summary.largest_difference = checker->largest_difference();
       if (event.kind == Event::Kind::learn) continue;
       write_decision(decisions, decision);
@@ -250,38 +263,51 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
                          {"bytes", summary.bytes},
                          {"unconverged_solves", summary.unconverged_solves},
                          {"largest_difference", json_number(replayed.largest_difference)}};
-    fmt::print(stderr, "{}\n", json_line(object));
+    report(json_line(object) + "\n");
     return;
   }
-  fmt::print(stderr, "{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
-             replayed.learned, replayed.reward);
-  fmt::print(stderr, "{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
-             replayed.new_users, summary.nodes, dense, sparse, local > 0 ? fmt::format(" and {} local", local) : "",
-             static_cast<double>(summary.bytes) / 1e6);
+  report(fmt::format("{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
+                     replayed.learned, replayed.reward));
+  report(fmt::format("{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
+                     replayed.new_users, summary.nodes, dense, sparse,
+                     local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6));
   if (summary.unconverged_solves > 0) {
-    fmt::print(stderr, "warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
+    report(fmt::format("warning: {} solves did not reach the tolerance\n", summary.unconverged_solves));
   }
   if (replayed.largest_difference) {
-    fmt::print(stderr, "check: every decision is the printed algorithm's, scores within {}{:.1e}\n",
-               local > 0 ? "their bounds and " : "", *replayed.largest_difference);
+    report(fmt::format("check: every decision is the printed algorithm's, scores within {}{:.1e}\n",
+                       local > 0 ? "their bounds and " : "", *replayed.largest_difference));
   }
 }
 
-/// Throws std::system_error if no file can be written there: it is better to hear of it before the log is replayed.
-void check_can_be_saved(const std::filesystem::path& path) {
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
-  }
+/// Throws std::system_error if no file can be written there: it is better to hear of it before the log is replayed. A
+/// file of the kind that Bandit::save makes first, beside the one that is there, is made and removed.
+void check_can_be_saved(const std::string& path) {
+  const auto fail = [&path](int error) {
+    throw std::system_error(error, std::generic_category(), fmt::format("{}: cannot be written", path));
+  };
+  struct stat existing {};
+  const bool exists = ::stat(path.c_str(), &existing) == 0;
+  if (path.ends_with('/') || (exists && S_ISDIR(existing.st_mode))) fail(EISDIR);
+  if (exists && !S_ISREG(existing.st_mode)) fail(EINVAL);  // a device or a pipe would be replaced by a file
+  const std::string temporary = fmt::format("{}.{}-0", path, ::getpid());
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0 && errno == EEXIST) return;  // what is left of another process; save takes another name
+  if (descriptor < 0) fail(errno);
+  ::close(descriptor);
+  ::unlink(temporary.c_str());
 }
 
-void save(const Bandit& bandit, const std::string& path, const ReplaySummary& summary) {
+/// Saves what was learned before something other than the end of the log ended the replay, and gives a line that says
+/// so. If there was no event, the file stays as it is: it may be a good model, and the bandit may have learned nothing.
+std::string save_early(const Bandit& bandit, const std::string& path, const ReplaySummary& summary) {
+  if (summary.events == 0) return fmt::format("goblin: {}: not saved, because no event was read\n", path);
   bandit.save(path);
-  fmt::print(stderr, "goblin: {}: saved, with everything up to line {}\n", path, summary.lines);
+  return fmt::format("goblin: {}: saved, with everything up to line {}\n", path, summary.lines);
 }
 
 /// Replays standard input. Whatever ends it (the end of the log, a bad line, a signal, a closed pipe), what was learned
-/// up to there is saved.
+/// up to there is saved, and only then reported: standard error may be closed as well.
 void run(const Request& request) {
   if (!request.save.empty()) check_can_be_saved(request.save);
   Bandit bandit = make_bandit(request);
@@ -296,18 +322,21 @@ void run(const Request& request) {
     const std::exception_ptr failure = std::current_exception();
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     const bool closed = system != nullptr && system->code() == std::errc::broken_pipe;
-    if (closed) fmt::print(stderr, "goblin: {}\n", error.what());
+    std::string saved;
     try {
-      if (!request.save.empty()) save(bandit, request.save, summary);
+      if (!request.save.empty()) saved = save_early(bandit, request.save, summary);
     } catch (const std::exception& not_saved) {
-      fmt::print(stderr, "goblin: {}\n", not_saved.what());
+      saved = fmt::format("goblin: {}\n", not_saved.what());
     }
+    if (closed) report(fmt::format("goblin: {}\n", error.what()));
+    report(saved);
     if (closed) throw CLI::RuntimeError(exit_code_of(SIGPIPE));
     std::rethrow_exception(failure);
   }
   if (interrupted()) {
-    fmt::print(stderr, "goblin: {} after line {}\n", name_of_signal(noted_signal()), summary.lines);
-    if (!request.save.empty()) save(bandit, request.save, summary);
+    const std::string saved = request.save.empty() ? "" : save_early(bandit, request.save, summary);
+    report(fmt::format("goblin: {} after line {}\n", name_of_signal(noted_signal()), summary.lines));
+    report(saved);
   } else if (!request.save.empty()) {
     bandit.save(request.save);
   }
@@ -334,8 +363,8 @@ void add_replay(CLI::App& app) {
       "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
   auto* graph = command->add_option("--graph", options->graph, "Edges: user <tab> user [<tab> weight]");
   auto* self_loops = add_drop_self_loops(*command, options->edges);
-  auto* dimension =
-      command->add_option("--dimension", options->bandit.dimension, "Numbers in a context")->check(CLI::PositiveNumber);
+  auto* dimension = command->add_option("--dimension", options->bandit.dimension, "Numbers in a context")
+                        ->check(positive_whole_number());
   auto* policy = command->add_option("--policy", options->policy, policy_names());
   auto* alpha = command->add_option("--alpha", options->bandit.alpha, "How much uncertainty attracts");
   auto* labels = command->add_option("--labels", options->labels,
@@ -353,8 +382,10 @@ void add_replay(CLI::App& app) {
   auto* local_tolerance = command->add_option("--local-tolerance", options->bandit.engine.local.tolerance,
                                               "How far scores of the local engine may be off");
   command->add_option("--load", options->load, "Go on with a saved bandit, which has its own policy and options");
-  command->add_option("--save", options->save,
-                      "Save the bandit at the end, which may be a bad line, a signal or a closed pipe");
+  command
+      ->add_option("--save", options->save,
+                   "Save the bandit at the end, which may be a bad line, a signal or a closed pipe")
+      ->check([](const std::string& path) { return path.empty() ? "'' (must be the name of a file)" : ""; });
   command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
   command->add_flag("--json", options->json, "The summary as one JSON object");
   for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance})

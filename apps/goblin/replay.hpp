@@ -18,7 +18,8 @@ struct ReplayOptions {
 
 /// What a replay did.
 struct ReplaySummary {
-  std::size_t lines = 0;  ///< that were read, answered and learned
+  std::size_t lines = 0;   ///< that were read, answered and learned
+  std::size_t events = 0;  ///< the lines that are not empty
   std::size_t decisions = 0;
   std::size_t learned = 0;
   double reward = 0.0;  // of the decisions that learned

@@ -204,8 +204,7 @@ void add_reproduce(CLI::App& app) {
       ->check(whole_number());
   command->add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()
-      ->check(whole_number())
-      ->check(CLI::PositiveNumber);
+      ->check(positive_whole_number());
   command->add_flag("--json", request->json, "Print the verdicts as JSON");
   command->add_flag("--unit-rows", request->data.contexts.unit_rows,
                     "Items' vectors of unit length before the projection: another reading of the paper");

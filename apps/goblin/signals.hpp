@@ -6,7 +6,8 @@
 
 namespace goblin::app {
 
-/// While it lives, the first SIGINT (Ctrl-C) or SIGTERM is only noted; the second ends the program as usual.
+/// While it lives, the first SIGINT (Ctrl-C) or SIGTERM is only noted; a second of the same kind ends the program
+/// as usual.
 class StopOnSignal {
  public:
   StopOnSignal();

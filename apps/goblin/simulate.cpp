@@ -285,11 +285,13 @@ void add_simulate(CLI::App& app) {
   const auto whole = [&](const char* name, auto& value, const std::string& help) {
     return command->add_option(name, value, help)->capture_default_str()->check(whole_number());
   };
-  whole("--rounds", request->rounds, "Rounds in a repetition")->check(CLI::PositiveNumber);
+  const auto positive = [&](const char* name, auto& value, const std::string& help) {
+    return command->add_option(name, value, help)->capture_default_str()->check(positive_whole_number());
+  };
+  positive("--rounds", request->rounds, "Rounds in a repetition");
   whole("--seed", request->seed, "Seed of everything that is random");
-  whole("--repetitions", request->repetitions, "Other rounds each time")->check(CLI::PositiveNumber);
-  whole("--threads", request->threads, "Simulations at the same time; for time figures take 1")
-      ->check(CLI::PositiveNumber);
+  positive("--repetitions", request->repetitions, "Other rounds each time");
+  positive("--threads", request->threads, "Simulations at the same time; for time figures take 1");
   auto* clusters =
       whole("--clusters", request->clusters, fmt::format("How many clusters, for {}", clustered_policy_names()));
   auto* cluster_size = whole("--cluster-size", request->cluster_size, "Or: how many users a cluster has on average");
@@ -305,7 +307,7 @@ void add_simulate(CLI::App& app) {
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();
   command->add_flag("--json", request->json, "Print JSON");
   command->add_option("--trace", request->trace_file, "Write what happened as CSV, a row a round")->type_name("FILE");
-  whole("--trace-every", request->trace_every, "Only every so many rounds, and the last")->check(CLI::PositiveNumber);
+  positive("--trace-every", request->trace_every, "Only every so many rounds, and the last");
 
   command->add_option("--arms", request->arms, "Candidates in a round (default: 10 in cliques and linear, else 25)")
       ->check(whole_number());

@@ -200,6 +200,15 @@ void Bandit::check(std::span<const Observation> batch) const {
   }
 }
 
+void Bandit::check_new_user(std::span<const double> context, double reward) const {
+  const State& state = this->state();
+  // The user shares the only node, or has a new one that nothing is joined to.
+  const bool shares = state.users.policy() == Policy::linucb_sin && state.belief.node_count() > 0;
+  const double longest = shares ? state.belief.longest_context(0) : Limits::length * std::sqrt(state.options.ridge);
+  check_context(context, state.options.dimension, longest);
+  check_reward(reward);
+}
+
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
   State& state = this->state();
   const Policy policy = state.users.policy();

@@ -1,26 +1,15 @@
 #include "bandit/user_map.hpp"
 
 #include "goblin/error.hpp"
+#include "goblin/graph/names.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace goblin {
-namespace {
-
-/// The number that a text is, written as one writes numbers: digits, and no zero before others.
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || (text.size() > 1 && text[0] == '0')) return {};
-  return number;
-}
-
-}  // namespace
 
 Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters) {
   switch (policy) {
@@ -64,7 +53,7 @@ std::optional<NodeId> UserMap::find(UserRef user) const {
   std::optional<std::size_t> index;
   if (const auto* name = std::get_if<std::string_view>(&user.value())) {
     if (has_names()) return users_.find(*name);
-    index = number_in(*name);
+    index = number_named(*name);
   } else {
     index = std::get<std::size_t>(user.value());
   }

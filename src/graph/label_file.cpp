@@ -3,7 +3,6 @@
 #include "goblin/error.hpp"
 #include "goblin/graph/tab_file.hpp"
 
-#include <charconv>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -16,14 +15,12 @@ namespace {
 /// The user of a graph without names; throws DataError if there is none.
 NodeId numbered_user(const TabReader& reader, std::size_t count) {
   const std::string_view text = reader.fields()[0];
-  NodeId number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  if (!is_number || number >= count || std::to_string(number) != text) {
+  const auto number = number_named(text);
+  if (!number || *number >= count) {
     reader.fail(
         fmt::format("user '{}' (must be a whole number below {}: the users of the graph have no names)", text, count));
   }
-  return number;
+  return static_cast<NodeId>(*number);
 }
 
 }  // namespace

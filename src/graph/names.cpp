@@ -1,10 +1,20 @@
 #include "goblin/graph/names.hpp"
 
+#include <charconv>
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 
 namespace goblin {
+
+std::optional<std::size_t> number_named(std::string_view text) {
+  std::size_t number = 0;
+  const char* const text_end = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), text_end, number);
+  if (error != std::errc() || end != text_end || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  return number;
+}
 
 std::size_t Names::slot_of(std::string_view name) const {
   const std::size_t mask = slots_.size() - 1;

@@ -247,6 +247,29 @@ TEST(Replay, a_number_is_the_user_with_these_digits) {
             "standard input:1: 'user' is 10.5 (must be a text or a whole number)");
 }
 
+// A line that is refused leaves nothing behind, not even its user.
+TEST(Replay, the_user_of_a_bad_event_does_not_join) {
+  const std::string too_long = "context: length 1e+09 (must be at most 30000";
+  for (const Policy policy : all_policies) {
+    auto bandit = make(policy);
+    const auto decided = run(bandit, R"({"user": "newbie", "contexts": [[1, 0], [1e9, 0]]})", true);
+    EXPECT_THAT(decided.error, HasSubstr("standard input:1: candidate 1: " + too_long));
+    EXPECT_THAT(run(bandit, R"({"user": "newbie", "context": [1e9, 0], "reward": 1})", true).error,
+                HasSubstr("standard input:1: " + too_long));
+    EXPECT_THAT(run(bandit, R"({"user": "newbie", "context": [1, 0], "reward": 1e300})", true).error,
+                HasSubstr("reward: 1e+300"));
+    EXPECT_THAT(run(bandit, R"({"user": "newbie", "contexts": [[1, 0]], "rewards": [1e300]})", true).error,
+                HasSubstr("reward: 1e+300"));
+    EXPECT_EQ(decided.summary.new_users, 0);
+    EXPECT_EQ(bandit.user_count(), 3) << name_of(policy);
+    EXPECT_EQ(run(bandit, R"({"user": "newbie", "context": [1, 0], "reward": 1})", true).error, "");
+    EXPECT_EQ(bandit.user_count(), 4);
+  }
+  auto numbered = Bandit::gob_lin(Graph(2), {.dimension = 1});
+  EXPECT_NE(run(numbered, R"({"user": 2, "contexts": [[1e9]]})").error, "");
+  EXPECT_EQ(numbered.user_count(), 2);
+}
+
 class ReplayCommand : public test::Command {
  protected:
   ReplayCommand() {
@@ -317,6 +340,72 @@ TEST_F(ReplayCommand, a_model_that_cannot_be_saved_is_refused_at_once) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("no/such/folder: cannot be written"));
   EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("arm")));
+}
+
+// As save would find out, only earlier: these have a folder that exists.
+TEST_F(ReplayCommand, what_is_no_file_to_be_written_is_refused_at_once) {
+  for (const char* path : {"folder", "folder/", ".", "new/", "/proc/m", "pipe"}) {
+    const auto outcome = shell("mkdir -p folder; [ -p pipe ] || mkfifo pipe; '" GOBLIN_COMMAND "' " + replay +
+                               " --save " + path + " <good.jsonl");
+    EXPECT_EQ(outcome.code, 1) << path;
+    EXPECT_THAT(outcome.output, HasSubstr(std::string(path) + ": cannot be written"));
+    EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("arm")));
+  }
+  for (const char* empty : {"--save ''", "--save="}) {
+    const auto outcome = goblin(replay + " " + empty + " <good.jsonl");
+    EXPECT_EQ(outcome.code, 2) << empty;
+    EXPECT_THAT(outcome.output, ::testing::Not(HasSubstr("arm")));
+  }
+  EXPECT_EQ(goblin(replay + " --save new.goblin <good.jsonl").code, 0);
+  EXPECT_THAT(shell("ls").output, ::testing::Not(HasSubstr("new.goblin.")));
+}
+
+TEST_F(ReplayCommand, nobody_who_reads_standard_error_does_not_cost_what_was_learned) {
+  // Decisions and messages go into the same pipe, which is closed after the first decision.
+  const auto closed =
+      shell("mkfifo in; { '" GOBLIN_COMMAND "' " + replay +
+            " --save model.goblin <in 2>&1; echo \"code $?\" >code; } | head -n 1 & pid=$!\n"
+            "exec 3>in; head -n 1 good.jsonl >&3; sleep 0.5; tail -n 2 good.jsonl >&3; exec 3>&-; wait $pid; cat code");
+  EXPECT_THAT(closed.output, HasSubstr("code 141"));
+  EXPECT_EQ(means_of("model.goblin"), expected_means(2));
+  // A bad line, and the end of the log, with no standard error at all.
+  write("bad.jsonl", std::string(good) + "oops\n");
+  EXPECT_EQ(goblin(replay + " --save bad.goblin <bad.jsonl 2>&-").code, 3);
+  EXPECT_EQ(means_of("bad.goblin"), expected_means(3));
+  EXPECT_EQ(goblin(replay + " --save good.goblin <good.jsonl 2>&-").code, 0);
+  EXPECT_EQ(means_of("good.goblin"), expected_means(3));
+}
+
+TEST_F(ReplayCommand, standard_streams_that_are_closed_are_not_taken_for_others) {
+  const auto no_input = shell("timeout 20 '" GOBLIN_COMMAND "' " + replay + " <&-");
+  EXPECT_EQ(no_input.code, 3);
+  EXPECT_THAT(no_input.output, HasSubstr("standard input:1: cannot be read"));
+  const auto no_output = shell("timeout 20 '" GOBLIN_COMMAND "' " + replay + " <good.jsonl >&-");
+  EXPECT_EQ(no_output.code, 1);
+  EXPECT_THAT(no_output.output, HasSubstr("the decisions cannot be written: Bad file descriptor"));
+}
+
+TEST_F(ReplayCommand, a_bad_first_line_leaves_the_model_that_is_there) {
+  const std::string expected = expected_means(3);
+  ASSERT_EQ(goblin(replay + " --save model.goblin <good.jsonl").code, 0);
+  write("bad.jsonl", std::string("\noops\n") + good);
+  const auto outcome = goblin(replay + " --save model.goblin <bad.jsonl");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because no event was read"));
+  EXPECT_THAT(outcome.output, HasSubstr("standard input:2: is not JSON"));
+  EXPECT_EQ(means_of("model.goblin"), expected);
+  // An empty log is one that came to its end.
+  EXPECT_EQ(goblin(replay + " --save empty.goblin </dev/null").code, 0);
+  EXPECT_EQ(goblin("replay --load empty.goblin <good.jsonl").code, 0);
+}
+
+TEST_F(ReplayCommand, the_bound_of_a_number_can_be_read) {
+  for (const char* dimension : {"0", "00", "-1", "1.5"}) {
+    const auto outcome = goblin(std::string("replay --graph edges.tsv --dimension ") + dimension + " <good.jsonl");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.output,
+                HasSubstr(fmt::format("--dimension: {} (must be a whole number, at least 1)", dimension)));
+  }
 }
 
 }  // namespace

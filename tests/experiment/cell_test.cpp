@@ -118,8 +118,17 @@ TEST(CellStore, what_another_goblin_found_is_not_taken) {
       for (const char byte : rest) out.number(static_cast<std::uint8_t>(byte));
     });
   };
-  rewrite("small/cliques/linucb-ind-alpha-0.25-scale-1/rounds-20-seed-7");
-  EXPECT_FALSE(store.load(cell));
+  const std::string name = "small/cliques/linucb-ind-alpha-0.25-scale-1/rounds-20-seed-7";
+  const std::string version = "goblin " GOBLIN_VERSION ", ";
+  ASSERT_TRUE(key.starts_with(version)) << key;
+  const std::string simulation = key.substr(version.size(), key.find(": ") - version.size());
+  ASSERT_EQ(key, version + simulation + ": " + name);
+  ASSERT_TRUE(simulation.starts_with("simulation ")) << key;
+  for (const std::string& other : {name, "goblin 0.0.1, " + simulation + ": " + name, version + "simulation 0: " + name,
+                                   simulation + ": " + name, version + name}) {
+    rewrite(other);
+    EXPECT_FALSE(store.load(cell)) << other;
+  }
   rewrite(key);
   EXPECT_TRUE(store.load(cell));
 }

@@ -28,6 +28,16 @@ std::string message_of(Call call) {
   return "no error";
 }
 
+TEST(Names, a_number_is_named_by_its_digits_only) {
+  EXPECT_EQ(number_named("0"), 0);
+  EXPECT_EQ(number_named("10"), 10);
+  EXPECT_EQ(number_named("4294967299"), 4294967299);
+  EXPECT_EQ(number_named("18446744073709551615"), std::numeric_limits<std::size_t>::max());
+  for (const char* other : {"", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "0x1", "ann", "18446744073709551616"}) {
+    EXPECT_EQ(number_named(other), std::nullopt) << other;
+  }
+}
+
 TEST(Graph, stores_each_edge_at_both_ends_in_order) {
   const Graph graph(6, path_edges());
   EXPECT_EQ(graph.node_count(), 6);

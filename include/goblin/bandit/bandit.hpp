@@ -206,6 +206,8 @@ class Bandit {
   SolveSummary update(std::span<const Observation> batch);
   /// Throws what update would throw of the batch, which it does not learn.
   void check(std::span<const Observation> batch) const;
+  /// Throws what update would throw of a user who joins by add_user(name), without having to add the user first.
+  void check_new_user(std::span<const double> context, double reward = 0.0) const;
 
   /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,10 @@ namespace goblin {
 
 /// Indexes the nodes of a graph, the users of a bandit, the clusters of a labelling.
 using NodeId = std::uint32_t;
+
+/// The whole number that a text is, written as one writes numbers: digits only, and no zero before others. Nothing if
+/// it is another text, or if the number is too large. Where users have no names, this is how a text names one.
+[[nodiscard]] std::optional<std::size_t> number_named(std::string_view text);
 
 /// A two-way map between distinct names and the indices 0, 1, 2, ... in order of insertion.
 ///
