@@ -164,8 +164,9 @@ struct BanditSummary {
 /// that bound, only Theorem 1 does.
 ///
 /// What is believed stays within 1e-6 of the exact value, relatively, because what would take more digits is refused:
-/// contexts longer than 30,000 sqrt(ridge) (the smallest ridge of the component), and edges with coupling * degree / ridge above 2e9. With the engine sparse
-/// |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too (docs/decisions/0004-tolerance.md).
+/// contexts longer than 30,000 sqrt(ridge) (the smallest ridge of the component), and edges with coupling * degree /
+/// ridge above 2e9. With the engine sparse |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too
+/// (docs/decisions/0004-tolerance.md).
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {

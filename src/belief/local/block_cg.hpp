@@ -28,12 +28,12 @@ struct BlockCgVectors {
 /// Solves (B - R) u = r by conjugate gradients preconditioned with B, for eight right-hand sides at once, until
 /// the squared residuals of all of them are within their goals.
 ///
-///     precondition(from, to):    to = B^{-1} from
-///     subtract_others(from, to): to -= R from
+///     precondition(from, to):  to = B^{-1} from
+///     multiply(p, bp, to):     to = bp - R p, where bp is B p; gives p.to
 ///
 /// B itself is never applied: B p follows the direction p by recurrence, since B z = r for z = B^{-1} r.
-template <typename Precondition, typename SubtractOthers>
-void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondition, SubtractOthers subtract_others) {
+template <typename Precondition, typename Multiply>
+void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondition, Multiply multiply) {
   const std::size_t rows = vectors.solution.size();
   LaneRow* const u = vectors.solution.data();
   LaneRow* const r = vectors.residual.data();
@@ -54,11 +54,7 @@ void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondit
     bool done = true;
     for (std::size_t lane = 0; lane < lane_count; ++lane) done = done && !(squared[lane] > goal[lane]);
     if (done) return;
-    for (std::size_t k = 0; k < rows; ++k) z[k] = bp[k];
-    subtract_others(p, z);
-    Lanes curvature{};
-    for (std::size_t k = 0; k < rows; ++k) curvature += p[k].values * z[k].values;
-    const Lanes step = ratio(inner, curvature);
+    const Lanes step = ratio(inner, multiply(p, bp, z).values);
     squared = Lanes{};
     for (std::size_t k = 0; k < rows; ++k) {
       u[k].values += step * p[k].values;

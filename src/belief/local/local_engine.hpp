@@ -68,7 +68,8 @@ class LocalEngine final : public Engine {
     explicit Workspace(std::size_t node_count) : near(node_count) {}
 
     Neighbourhood near;
-    BlockCgVectors vectors;  // |S| d rows
+    BlockCgVectors vectors;         // |S| d rows
+    std::vector<LaneRow> contexts;  // d rows, zero where a candidate is left out
     std::vector<double> coarse_step;
   };
   /// Workspaces that no thread uses just now. A copy of an engine has its own.

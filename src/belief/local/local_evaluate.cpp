@@ -27,17 +27,21 @@ void LocalEngine::solve_near(Workspace& work, std::size_t dimension, const Lanes
       }
     }
   };
-  const auto subtract_others = [&](const LaneRow* from, LaneRow* to) {
+  const auto multiply = [&](const LaneRow* p, const LaneRow* bp, LaneRow* to) {
+    Lanes product{};
     for (std::size_t j = 0; j < nodes.size(); ++j) {
+      LaneRow* const row = to + j * dimension;
+      for (std::size_t k = 0; k < dimension; ++k) row[k] = bp[j * dimension + k];
       for (const auto& link : work.near.links(j)) {
         const double factor = prior_.coupling() * link.weight;
-        for (std::size_t k = 0; k < dimension; ++k) {
-          to[j * dimension + k].values -= factor * from[link.to * dimension + k].values;
-        }
+        const LaneRow* const other = p + link.to * dimension;
+        for (std::size_t k = 0; k < dimension; ++k) row[k].values -= factor * other[k].values;
       }
+      for (std::size_t k = 0; k < dimension; ++k) product += p[j * dimension + k].values * row[k].values;
     }
+    return LaneRow{product};
   };
-  block_cg(work.vectors, goal, precondition, subtract_others);
+  block_cg(work.vectors, goal, precondition, multiply);
 }
 
 /// With u = 0 outside S and rho = phi - N u, zero in S but for what the solve left (inside) and coupling W u just
@@ -90,17 +94,15 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
         goal[lane] += accuracy * accuracy * x[lane * d + k] * x[lane * d + k];
       }
     }
-    Lanes mean{};
-    for (std::size_t k = 0; own_slot != none && k < d; ++k) {
-      mean += vectors.residual[k].values * nodes_.mean(own_slot)[k];
-    }
+    auto& own_context = work->contexts;
+    own_context.assign(vectors.residual.begin(), vectors.residual.begin() + static_cast<std::ptrdiff_t>(d));
     solve_near(*work, d, goal, true);
 
+    Lanes mean{};
     Lanes variance{};
     for (std::size_t k = 0; k < d; ++k) {
-      for (std::size_t lane = 0; lane < used; ++lane) {
-        if (is_allowed(first + lane)) variance[lane] += x[lane * d + k] * vectors.solution[k].values[lane];
-      }
+      variance += own_context[k].values * vectors.solution[k].values;
+      if (own_slot != none) mean += own_context[k].values * nodes_.mean(own_slot)[k];
     }
     Lanes inside{};         // sum of |inside_j|^2 / ridge_j
     Lanes inside_sum{};     // sum of |inside_j|
