@@ -176,12 +176,13 @@ SolveSummary Bandit::update(UserRef user, std::span<const double> context, doubl
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
   State& state = this->state();
-  SolveSummary summary;
+  std::vector<UserReward> rewards;
+  rewards.reserve(batch.size());
   for (const Observation& one : batch) {
     const NodeId who = state.users.user(one.user);
-    summary.add(state.belief.learn(who, state.users.node_of(who), one.context, one.reward));
+    rewards.push_back({who, state.users.node_of(who), one.context.data(), one.reward});
   }
-  return summary;
+  return state.belief.learn_many(rewards);
 }
 
 void Bandit::check(std::span<const Observation> batch) const {

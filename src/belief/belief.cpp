@@ -5,10 +5,14 @@
 #include "binary.hpp"
 #include "goblin/error.hpp"
 #include "graph/graph_binary.hpp"
+#include "jobs.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
+#include <thread>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -115,12 +119,79 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   if (user_evidence_) user_evidence_->add(user, context, reward);
   ++rewards_;
   const Place place = places_[node];
-  const auto learned =
-      zero ? Engine::Learned{} : components_[place.component].engine->learn(place.index, context, reward);
-  const double upper = std::log1p(learned.variance);
-  return account_for({.log_determinant = upper,
-                      .error = upper - std::log1p(learned.variance - learned.variance_error),
-                      .solve = learned.solve});
+  if (zero) return {};
+  return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
+}
+
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
+/// whatever the number of threads.
+void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                          std::size_t threads) {
+  for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
+  // A thread takes whole nodes: those that begin within its share.
+  const auto begin_of_share = [&](std::size_t share) {
+    std::size_t at = by_node.size() * share / threads;
+    while (at > 0 && at < by_node.size() && rewards[by_node[at]].node == rewards[by_node[at - 1]].node) ++at;
+    return at;
+  };
+  run_jobs(threads, threads, [&](std::size_t share) {
+    for (std::size_t at = begin_of_share(share), end = begin_of_share(share + 1); at < end; ++at) {
+      const UserReward& one = rewards[by_node[at]];
+      evidence_.add(one.node, {one.context, dimension()}, one.reward);
+    }
+    return true;
+  });
+  if (!user_evidence_) return;
+  for (const UserReward& one : rewards) user_evidence_->add(one.user, {one.context, dimension()}, one.reward);
+}
+
+SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
+  if (rewards.empty()) return {};
+  if (rewards.size() == 1) {
+    const UserReward& one = rewards.front();
+    return learn(one.user, one.node, {one.context, dimension()}, one.reward);
+  }
+  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::uint32_t> by_node(rewards.size());
+  std::iota(by_node.begin(), by_node.end(), 0);
+  std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Place first = places_[rewards[a].node];
+    const Place second = places_[rewards[b].node];
+    return std::tie(first.component, first.index) < std::tie(second.component, second.index);
+  });
+  add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : threads);
+
+  // Component after component, without the contexts that are zero: they teach nothing.
+  std::vector<NodeReward> lessons;
+  std::vector<std::size_t> begins;
+  std::vector<NodeId> parts;
+  lessons.reserve(rewards.size());
+  for (const std::uint32_t k : by_node) {
+    const UserReward& one = rewards[k];
+    double squared_length = 0.0;
+    for (std::size_t c = 0; c < dimension(); ++c) squared_length += one.context[c] * one.context[c];
+    longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
+    if (std::all_of(one.context, one.context + dimension(), [](double value) { return value == 0.0; })) continue;
+    const Place place = places_[one.node];
+    if (parts.empty() || place.component != parts.back()) {
+      parts.push_back(place.component);
+      begins.push_back(lessons.size());
+    }
+    lessons.push_back({place.index, one.context, one.reward});
+  }
+  rewards_ += rewards.size();
+  begins.push_back(lessons.size());
+  std::vector<Engine::Changed> changed(parts.size());
+  // Several components side by side, or one with all threads.
+  run_jobs(parts.size(), threads, [&](std::size_t part) {
+    const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
+    const Component& component = components_[parts[part]];
+    changed[part] = component.engine->learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
+    return true;
+  });
+  SolveSummary summary;
+  for (const Engine::Changed& change : changed) summary.add(account_for(change));
+  return summary;
 }
 
 SolveSummary Belief::account_for(const Engine::Changed& changed) {

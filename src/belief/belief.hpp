@@ -13,6 +13,14 @@
 
 namespace goblin {
 
+/// One reward of a user, at the node that decides for the user.
+struct UserReward {
+  NodeId user;
+  NodeId node;
+  const double* context;  // d numbers
+  double reward;
+};
+
 /// What a bandit believes about the nodes of its graph, and the evidence that this follows from.
 ///
 /// The evidence is the truth: sums over the rewards of every user, and their sums over the users of a node. The belief
@@ -63,6 +71,8 @@ class Belief {
 
   // What changes it.
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
+  /// The same belief as learning them one after the other, in the way that is cheapest for their number.
+  SolveSummary learn_many(std::span<const UserReward> rewards);
   /// Throws CapacityError if the component that all these edges would make of the nodes they join (one of them in every
   /// edge) did not fit. Nodes that are not there yet are alone.
   void check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const;
@@ -103,6 +113,7 @@ class Belief {
   [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
+  void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
   void remove_component(std::size_t component);

@@ -31,6 +31,13 @@ struct ComponentEvidence {
   [[nodiscard]] UserEvidence at(std::size_t node) const { return evidence.at(nodes[node]); }
 };
 
+/// One reward for a context of d numbers, at a node.
+struct NodeReward {
+  NodeId node;
+  const double* context;
+  double reward;
+};
+
 /// Where evaluate writes, one number a context: the mean x.w_i and the variance x^T C_i x as the engine knows them, and
 /// how far they can be off: |mean - x.w_i| <= mean_error and 0 <= variance - x^T C_i x <= variance_error.
 struct Evaluation {
@@ -52,17 +59,29 @@ struct Evaluation {
 /// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not.
 class Engine {
  public:
-  struct Learned {
-    double variance = 0.0;        // q: x^T C_i x before learning
-    double variance_error = 0.0;  // q is at most this much too large, and never too small
-    SolveSummary solve;
-  };
   /// What a change of an edge or of evidence did to ln|M| = ln|N| - d ln|A|: the change is at most `error` too large,
   /// and never too small.
   struct Changed {
     double log_determinant = 0.0;
     double error = 0.0;
     SolveSummary solve;
+
+    void add(const Changed& other) {
+      log_determinant += other.log_determinant;
+      error += other.error;
+      solve.add(other.solve);
+    }
+  };
+  struct Learned {
+    double variance = 0.0;        // q: x^T C_i x before learning
+    double variance_error = 0.0;  // q is at most this much too large, and never too small
+    SolveSummary solve;
+
+    /// N gains a row: its determinant becomes 1 + q times as large.
+    [[nodiscard]] Changed change() const {
+      const double upper = std::log1p(variance);
+      return {.log_determinant = upper, .error = upper - std::log1p(variance - variance_error), .solve = solve};
+    }
   };
 
   virtual ~Engine() = default;
@@ -93,6 +112,12 @@ class Engine {
 
   virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
 
+  /// Learns many rewards at once, on so many threads, in the way that is cheapest for their number: the belief becomes
+  /// what it would be had they been learned one after the other. They are ordered by node, no context is zero, and
+  /// `evidence` holds them already.
+  virtual Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
+                             std::size_t threads) = 0;
+
   /// Sets the weight of the edge between two nodes; 0 removes it.
   virtual Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) = 0;
 
@@ -109,6 +134,13 @@ class Engine {
                                                         const ComponentEvidence& evidence) const = 0;
 
   virtual void save(BinaryWriter& out) const = 0;
+
+ protected:
+  Changed learn_one_by_one(std::span<const NodeReward> rewards, std::size_t dimension) {
+    Changed total;
+    for (const NodeReward& one : rewards) total.add(learn(one.node, {one.context, dimension}, one.reward).change());
+    return total;
+  }
 };
 
 }  // namespace goblin

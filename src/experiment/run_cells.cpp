@@ -1,4 +1,4 @@
-#include "experiment/jobs.hpp"
+#include "jobs.hpp"
 #include "goblin/cluster/partition.hpp"
 #include "goblin/experiment/cell.hpp"
 #include "goblin/experiment/simulate.hpp"

@@ -1,6 +1,6 @@
 #include "goblin/experiment/sweep.hpp"
 
-#include "experiment/jobs.hpp"
+#include "jobs.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -36,6 +36,9 @@ struct EngineOptions {
   /// sparse: a solve gives up after so many iterations, and says so.
   std::size_t max_iterations = 1000;
   LocalOptions local = {};
+  /// How many threads a change of many rewards or edges at once may use; 0 stands for as many as the machine has. The
+  /// belief is the same for any number. A model file does not hold it.
+  std::size_t threads = 0;
   /// The bytes that a bandit may take; 0 stands for what the machine has free. It is compared with what the bandit will
   /// need when the bandit is made, and again when an edge joins two components. A model file does not hold it.
   std::size_t memory_limit = 0;

@@ -253,6 +253,11 @@ MatrixXd DenseEngine::solve(const ChangeColumns& columns) const {
   return solutions;
 }
 
+Engine::Changed DenseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
+                                       std::size_t /*threads*/) {
+  return learn_one_by_one(rewards, dimension_);
+}
+
 Engine::Changed DenseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
   const double k = prior_.coupling() * (weight - graph().weight(a, b));
   const double sign = k < 0.0 ? -1.0 : 1.0;

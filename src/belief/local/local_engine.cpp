@@ -176,6 +176,11 @@ void LocalEngine::compute_residual(NodeId node, const UserEvidence& evidence) {
   std::copy(residual.begin(), residual.end(), nodes_.residual(slot));
 }
 
+Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
+                                       std::size_t /*threads*/) {
+  return learn_one_by_one(rewards, dimension_);
+}
+
 /// The means only need the residuals of the two ends computed anew and passed on. The determinants follow from
 /// E^T N^{-1} E, and the same of A, in the graph with the lesser weight: then nothing cancels. O(m) for the graph.
 Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {

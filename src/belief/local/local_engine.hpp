@@ -52,6 +52,8 @@ class LocalEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
+  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
+                     std::size_t threads) override;
   Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;

@@ -280,6 +280,11 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
   return result;
 }
 
+Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
+                                       std::size_t /*threads*/) {
+  return learn_one_by_one(rewards, dimension_);
+}
+
 Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
   const double k = prior_.coupling() * (weight - graph().weight(a, b));
   const bool gains = k > 0.0;

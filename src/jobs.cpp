@@ -1,4 +1,4 @@
-#include "experiment/jobs.hpp"
+#include "jobs.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace goblin::experiment {
+namespace goblin {
 
 bool run_jobs(std::size_t count, std::size_t threads, const std::function<bool(std::size_t)>& job) {
   if (threads == 0) throw std::invalid_argument("threads: 0 (must be at least 1)");
@@ -35,4 +35,4 @@ bool run_jobs(std::size_t count, std::size_t threads, const std::function<bool(s
   return whole;
 }
 
-}  // namespace goblin::experiment
+}  // namespace goblin
