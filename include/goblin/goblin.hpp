@@ -5,6 +5,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/bandit/confidence.hpp"
 #include "goblin/bandit/policy.hpp"
+#include "goblin/bandit/shared_bandit.hpp"
 #include "goblin/belief/evidence.hpp"
 #include "goblin/belief/instruction_set.hpp"
 #include "goblin/belief/options.hpp"

@@ -2,7 +2,6 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
-#include "bandit/exploration.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
 #include "goblin/error.hpp"
@@ -96,9 +95,13 @@ Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed) const {
 }
 
 void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const {
-  const State& state = this->state();
-  const std::size_t d = state.options.dimension;
-  const NodeId node = state.users.node_of(state.users.user(user));
+  state().decide(user, contexts, allowed, state().knowledge(), decision);
+}
+
+void Bandit::State::decide(UserRef user, Contexts contexts, Mask allowed, const Exploration::Knowledge& known,
+                           Decision& decision) const {
+  const std::size_t d = options.dimension;
+  const NodeId node = users.node_of(users.user(user));
   const auto numbers = contexts.numbers();
   if (contexts.dimension() != d) {
     throw std::invalid_argument(fmt::format("contexts: dimension {} (must be {})", contexts.dimension(), d));
@@ -118,7 +121,7 @@ void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& dec
           fmt::format("allowed: leaves out all of the {} candidates (must leave at least 1)", count));
     }
   }
-  const double longest = state.belief.longest_context(node);
+  const double longest = belief.longest_context(node);
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
@@ -129,17 +132,13 @@ void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& dec
   }
 
   for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
-  decision.engine = state.belief.engine(node);
-  state.belief.evaluate(node, numbers, allowed,
-                        {.means = decision.means,
-                         .variances = decision.widths,
-                         .mean_errors = decision.bounds,
-                         .variance_errors = decision.scores});
-  Exploration(state.options.alpha, state.options.printed_bound)
-      .choose({.rewards = state.belief.rewards(),
-               .log_determinant = state.belief.log_determinant(),
-               .log_determinant_error = state.belief.log_determinant_error()},
-              allowed, decision);
+  decision.engine = belief.engine(node);
+  belief.evaluate(node, numbers, allowed,
+                  {.means = decision.means,
+                   .variances = decision.widths,
+                   .mean_errors = decision.bounds,
+                   .variance_errors = decision.scores});
+  Exploration(options.alpha, options.printed_bound).choose(known, allowed, decision);
 }
 
 std::vector<Ranked> Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed) const {
@@ -153,15 +152,7 @@ void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, 
                   std::vector<Ranked>& ranked) const {
   if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
   select(user, contexts, allowed, decision);
-  ranked.clear();
-  for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
-    if (allowed.empty() || allowed[arm] != 0) ranked.push_back({arm, decision.scores[arm]});
-  }
-  const std::size_t count = std::min(k, ranked.size());
-  std::partial_sort(
-      ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end(),
-      [](const Ranked& a, const Ranked& b) { return a.score > b.score || (a.score == b.score && a.arm < b.arm); });
-  ranked.resize(count);
+  best_of(decision, allowed, k, ranked);
 }
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {

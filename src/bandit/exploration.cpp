@@ -26,4 +26,16 @@ void Exploration::choose(const Knowledge& knowledge, Mask allowed, Decision& dec
   }
 }
 
+void best_of(const Decision& decision, Mask allowed, std::size_t k, std::vector<Ranked>& ranked) {
+  ranked.clear();
+  for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
+    if (allowed.empty() || allowed[arm] != 0) ranked.push_back({arm, decision.scores[arm]});
+  }
+  const std::size_t count = std::min(k, ranked.size());
+  std::partial_sort(
+      ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end(),
+      [](const Ranked& a, const Ranked& b) { return a.score > b.score || (a.score == b.score && a.arm < b.arm); });
+  ranked.resize(count);
+}
+
 }  // namespace goblin

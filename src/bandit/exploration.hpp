@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace goblin {
 
@@ -28,5 +29,8 @@ class Exploration {
   double alpha_;
   std::optional<PrintedBound> printed_;
 };
+
+/// The k candidates of a decision with the highest scores, best first; all that are allowed if there are fewer.
+void best_of(const Decision& decision, Mask allowed, std::size_t k, std::vector<Ranked>& ranked);
 
 }  // namespace goblin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bandit/exploration.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/belief.hpp"
 #include "goblin/bandit/bandit.hpp"
@@ -19,6 +20,15 @@ struct Bandit::State {
         smallest_ridge(options.ridge) {
     for (const double ridge : options.node_ridges) smallest_ridge = std::min(smallest_ridge, ridge);
   }
+
+  [[nodiscard]] Exploration::Knowledge knowledge() const {
+    return {.rewards = belief.rewards(),
+            .log_determinant = belief.log_determinant(),
+            .log_determinant_error = belief.log_determinant_error()};
+  }
+  /// Bandit::select, with what is known of the rewards.
+  void decide(UserRef user, Contexts contexts, Mask allowed, const Exploration::Knowledge& known,
+              Decision& decision) const;
 
   BanditOptions options;
   UserMap users;

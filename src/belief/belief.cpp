@@ -33,6 +33,11 @@ void check_join_fits(const EngineOptions& options, std::size_t nodes, std::size_
                       needed, available);
 }
 
+/// How many rewards are worth a copy of an engine with so many nodes, so that others can read meanwhile. Fewer are
+/// learned one by one, without one. (A copy of Last.fm's, sparse, takes as long as eight rewards; of a million nodes,
+/// local, as long as a thousand.)
+std::size_t fewest_for_a_copy(std::size_t nodes) { return std::max<std::size_t>(8, nodes / 1000); }
+
 /// The nodes that can be reached from one of them, ascending.
 std::vector<NodeId> reachable(const Graph& graph, NodeId node) {
   const Components components = graph.components();
@@ -98,14 +103,43 @@ Graph Belief::graph() const {
   return {node_count(), edges};
 }
 
-void Belief::mean(NodeId node, std::span<double> out) const { engine_of(node).mean(places_[node].index, out); }
+void Belief::set_access(Access* access) {
+  access_ = access;
+  for (const Component& component : components_) component.engine->set_access(access);
+}
+
+/// Work on what decisions look at first: components_ and places_.
+template <typename Work>
+void Belief::exclusively(Work work) {
+  if (access_ == nullptr) return work();
+  access_->exclusively(work);
+}
+
+/// Changes an engine. Where others read it, a copy is changed instead, which then takes the engine's place: they go on
+/// with the engine as it was, and it takes the memory of two.
+template <typename Change>
+Engine::Changed Belief::change_copy(Component& component, Change change) {
+  if (access_ == nullptr) return change(*component.engine);
+  auto copy = component.engine->clone();
+  const Engine::Changed changed = change(*copy);
+  copy->set_access(access_);
+  exclusively([&] { component.engine.swap(copy); });
+  return changed;
+}
+
+void Belief::mean(NodeId node, std::span<double> out) const {
+  const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
+  engine_of(node).mean(places_[node].index, out);
+}
 
 void Belief::covariance(NodeId node, std::span<double> out) const {
+  const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
   engine_of(node).covariance(places_[node].index, out);
 }
 
 void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                       const Evaluation& out) const {
+  const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
   engine_of(node).evaluate(places_[node].index, contexts, allowed, out);
 }
 
@@ -123,8 +157,8 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
 }
 
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
-/// whatever the number of threads.
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
+/// rewards, whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
   for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
@@ -151,7 +185,8 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const UserReward& one = rewards.front();
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
-  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads =
+      options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::uint32_t> by_node(rewards.size());
   std::iota(by_node.begin(), by_node.end(), 0);
   std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -185,8 +220,16 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   // Several components side by side, or one with all threads.
   run_jobs(parts.size(), threads, [&](std::size_t part) {
     const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
-    const Component& component = components_[parts[part]];
-    changed[part] = component.engine->learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
+    Component& component = components_[parts[part]];
+    if (access_ != nullptr && of_part.size() < fewest_for_a_copy(component.nodes.size())) {
+      for (const NodeReward& one : of_part) {
+        changed[part].add(component.engine->learn(one.node, {one.context, dimension()}, one.reward).change());
+      }
+      return true;
+    }
+    changed[part] = change_copy(component, [&](Engine& engine) {
+      return engine.learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
+    });
     return true;
   });
   SolveSummary summary;
@@ -227,11 +270,18 @@ SolveSummary Belief::set_edge(NodeId a, NodeId b, double weight) {
   const double before = edge_weight(a, b);
   if (weight == before) return {};
   if (places_[a].component != places_[b].component) join(a, b);
-  const Component& component = components_[places_[a].component];
-  const SolveSummary summary =
-      account_for(component.engine->set_edge(places_[a].index, places_[b].index, weight, evidence_of(component)));
+  Component& component = components_[places_[a].component];
+  const auto change = [&](Engine& engine) {
+    return engine.set_edge(places_[a].index, places_[b].index, weight, evidence_of(component));
+  };
+  Engine::Changed changed;
+  if (component.engine->kind() == EngineKind::local) {
+    exclusively([&] { changed = change(*component.engine); });  // takes less time than a copy
+  } else {
+    changed = change_copy(component, change);
+  }
   if (weight == 0.0) split(a, b);
-  return summary;
+  return account_for(changed);
 }
 
 void Belief::add_node(double ridge) {
@@ -260,7 +310,12 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
 
 SolveSummary Belief::rebuild() {
   SolveSummary summary;
-  for (const Component& component : components_) summary.add(component.engine->rebuild(evidence_of(component)));
+  for (Component& component : components_) {
+    const auto changed = change_copy(component, [&](Engine& engine) {
+      return Engine::Changed{.log_determinant = 0.0, .error = 0.0, .solve = engine.rebuild(evidence_of(component))};
+    });
+    summary.add(changed.solve);
+  }
   if (!summary.converged) ++unconverged_solves_;
   return summary;
 }
@@ -284,6 +339,7 @@ void Belief::place_nodes_of(std::size_t component) {
 }
 
 void Belief::add_component(Component component) {
+  component.engine->set_access(access_);
   components_.push_back(std::move(component));
   place_nodes_of(components_.size() - 1);
 }
@@ -310,9 +366,13 @@ void Belief::join(NodeId a, NodeId b) {
   nodes.insert(nodes.end(), components_[second].nodes.begin(), components_[second].nodes.end());
   auto engine =
       engine_factory().join(options_.kind, first_engine, second_engine, {evidence_, nodes}, dimension(), options_);
-  components_[first] = {std::move(nodes), std::move(engine)};
-  place_nodes_of(first);
-  remove_component(second);
+  engine->set_access(access_);
+  Component joined{std::move(nodes), std::move(engine)};
+  exclusively([&] {
+    std::swap(components_[first], joined);
+    place_nodes_of(first);
+    remove_component(second);
+  });
 }
 
 /// Makes two components of the one that two nodes share, if no path joins them any more.
@@ -329,9 +389,12 @@ void Belief::split(NodeId a, NodeId b) {
   };
   Component near_part = part(near);
   Component far_part = part(far);
-  components_[whole] = std::move(near_part);
-  place_nodes_of(whole);
-  add_component(std::move(far_part));
+  near_part.engine->set_access(access_);
+  exclusively([&] {
+    std::swap(components_[whole], near_part);
+    place_nodes_of(whole);
+    add_component(std::move(far_part));
+  });
 }
 
 void Belief::save(BinaryWriter& out) const {

@@ -41,6 +41,10 @@ class Belief {
   Belief& operator=(Belief&&) noexcept = default;
   ~Belief() = default;
 
+  /// Who reads (mean, covariance, evaluate, longest_context, engine) while learn, learn_many, set_edge or rebuild run;
+  /// null, as in every copy: nobody. The other changes are then made within Access::exclusively.
+  void set_access(Access* access);
+
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
   [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
@@ -118,6 +122,10 @@ class Belief {
   void add_component(Component component);
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);
+  template <typename Change>
+  Engine::Changed change_copy(Component& component, Change change);
+  template <typename Work>
+  void exclusively(Work work);
   void join(NodeId a, NodeId b);
   void split(NodeId a, NodeId b);
 
@@ -132,6 +140,7 @@ class Belief {
   double log_determinant_ = 0.0;
   double log_determinant_error_ = 0.0;
   std::size_t unconverged_solves_ = 0;
+  Access* access_ = nullptr;
 };
 
 }  // namespace goblin

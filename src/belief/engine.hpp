@@ -1,10 +1,12 @@
 #pragma once
 
+#include "belief/access.hpp"
 #include "belief/evidence.hpp"
 #include "belief/prior_matrix.hpp"
 #include "goblin/belief/options.hpp"
 #include "goblin/belief/solve_summary.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +58,9 @@ struct Evaluation {
 ///
 /// Edges and whole sums of evidence change N by several columns at once (PrecisionChange).
 ///
-/// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not.
+/// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not. But
+/// where there is an Access, mean, covariance and evaluate may be called while learn runs, under a Reading of the node.
+/// All other changes are made to a copy of the engine then, or while nobody reads.
 class Engine {
  public:
   /// What a change of an edge or of evidence did to ln|M| = ln|N| - d ln|A|: the change is at most `error` too large,
@@ -84,7 +88,18 @@ class Engine {
     }
   };
 
+  Engine() = default;
+  /// Nobody reads the copy yet.
+  Engine(const Engine& /*other*/) {}
+  Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
+
+  /// Who reads while learn runs; null: nobody.
+  virtual void set_access(Access* access) { access_ = access; }
+  /// The place that whoever reads a node holds.
+  [[nodiscard]] virtual std::size_t place(std::size_t node) const {
+    return first_place() + node / Access::nodes_in_a_place;
+  }
 
   [[nodiscard]] virtual EngineKind kind() const = 0;
   [[nodiscard]] virtual const PriorMatrix& prior() const = 0;
@@ -136,11 +151,39 @@ class Engine {
   virtual void save(BinaryWriter& out) const = 0;
 
  protected:
+  /// A number that other engines are not likely to have.
+  [[nodiscard]] std::size_t first_place() const { return reinterpret_cast<std::uintptr_t>(this) / alignof(double); }
+
+  /// Changes all nodes by change(first, end), a few of them at a time, so that those who read the others need not wait.
+  template <typename Change>
+  void write_nodes(Change change) {
+    if (access_ == nullptr) return change(std::size_t{0}, node_count());
+    for (std::size_t first = 0; first < node_count(); first += Access::nodes_in_a_place) {
+      const Writing writing(access_, place(first));
+      change(first, std::min(first + Access::nodes_in_a_place, node_count()));
+    }
+  }
+
   Changed learn_one_by_one(std::span<const NodeReward> rewards, std::size_t dimension) {
     Changed total;
     for (const NodeReward& one : rewards) total.add(learn(one.node, {one.context, dimension}, one.reward).change());
     return total;
   }
+
+  /// The same at once, for what they have in common. `change` does not throw.
+  template <typename Change>
+  void write_all_nodes(Change change) {
+    if (access_ == nullptr) return change();
+    if (node_count() <= Access::nodes_in_a_place) {
+      const Writing writing(access_, place(0));
+      return change();
+    }
+    access_->begin_writing_everywhere();
+    change();
+    access_->end_writing_everywhere();
+  }
+
+  Access* access_ = nullptr;
 };
 
 }  // namespace goblin

@@ -278,6 +278,7 @@ class Bandit {
   struct State;
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
+  friend class SharedBandit;
   [[nodiscard]] State& state() const;
   SolveSummary set_edge(NodeId a, NodeId b, double weight);
 

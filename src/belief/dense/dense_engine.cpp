@@ -128,7 +128,8 @@ DenseEngine::DenseEngine(const DenseEngine& first, const DenseEngine& second)
 
 std::size_t DenseEngine::bytes() const {
   return sizeof(*this) + prior_.bytes() +
-         sizeof(double) * (prior_inverse_.size() + inverse_.size() + mean_.size() + waiting_.size());
+         sizeof(double) *
+             (prior_inverse_.size() + inverse_.size() + mean_.size() + waiting_.size() + set_aside_.size());
 }
 
 std::size_t DenseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
@@ -144,12 +145,28 @@ void DenseEngine::start_learning() {
   if (has_learned()) return;
   const auto d = static_cast<Index>(dimension_);
   const Index n = prior_inverse_.rows();
-  inverse_ = MatrixXd::Zero(n * d, n * d);
+  MatrixXd inverse = MatrixXd::Zero(n * d, n * d);
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) inverse_.block(i * d, j * d, d, d).diagonal().setConstant(prior_inverse_(i, j));
+    for (Index j = 0; j < n; ++j) inverse.block(i * d, j * d, d, d).diagonal().setConstant(prior_inverse_(i, j));
   }
-  mean_ = VectorXd::Zero(n * d);
+  VectorXd mean = VectorXd::Zero(n * d);
   waiting_.resize(n * d, waiting_room(n * d));
+  write_all_nodes([&] {
+    inverse_.swap(inverse);
+    mean_.swap(mean);
+  });
+}
+
+void DenseEngine::set_access(Access* access) {
+  Engine::set_access(access);
+  shown_.assign(access == nullptr ? 0 : node_count(), {.waiting_count = waiting_count_, .set_aside = false});
+}
+
+DenseEngine::Block DenseEngine::shown_block(std::size_t node) const {
+  const auto d = static_cast<Index>(dimension_);
+  const Index first = static_cast<Index>(node) * d;
+  return shown(node).set_aside ? Block(&set_aside_(0, first), d, d, Eigen::OuterStride<>(d))
+                               : Block(&inverse_(first, first), d, d, Eigen::OuterStride<>(inverse_.rows()));
 }
 
 void DenseEngine::apply_waiting() {
@@ -160,6 +177,30 @@ void DenseEngine::apply_waiting() {
     inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.leftCols(waiting_count_), -1.0);
   }
   waiting_count_ = 0;
+}
+
+/// The product changes all of N^{-1} at once, and takes a while. Until it is done, decisions read copies of the
+/// diagonal blocks, n d^2 numbers.
+void DenseEngine::apply_waiting_beside_readers() {
+  const auto d = static_cast<Index>(dimension_);
+  if (node_count() == 1) {
+    return write_all_nodes([&] {
+      apply_waiting();
+      shown_[0].waiting_count = 0;
+    });
+  }
+  set_aside_.resize(d, inverse_.cols());
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    for (std::size_t node = begin; node < end; ++node) {
+      const Index first = static_cast<Index>(node) * d;
+      set_aside_.middleCols(first, d) = inverse_.block(first, first, d, d);
+      shown_[node].set_aside = true;
+    }
+  });
+  apply_waiting();
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    for (std::size_t node = begin; node < end; ++node) shown_[node] = {.waiting_count = 0, .set_aside = false};
+  });
 }
 
 void DenseEngine::mean(std::size_t node, std::span<double> out) const {
@@ -173,8 +214,8 @@ void DenseEngine::covariance(std::size_t node, std::span<double> out) const {
   if (!has_learned()) {
     result *= prior_inverse_(node, node);
   } else {
-    const auto terms = waiting_.block(first, 0, d, waiting_count_);
-    result = block(node, node);
+    const auto terms = waiting_.block(first, 0, d, shown(node).waiting_count);
+    result = shown_block(node).selfadjointView<Eigen::Lower>();
     result.noalias() -= terms * terms.transpose();
   }
   std::copy_n(result.data(), result.size(), out.data());
@@ -195,10 +236,13 @@ void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   }
   const std::size_t first = node * dimension_;
   const std::size_t rows = inverse_.rows();
+  const Block block = shown_block(node);
+  const double* const entries = block.data();
+  const auto stride = static_cast<std::size_t>(block.outerStride());
   evaluate_contexts(
-      dimension_, mean_.data() + first, [&](std::size_t c) { return inverse_.data() + (first + c) * rows + first; },
-      {.first = waiting_.data() + first, .stride = rows, .count = static_cast<std::size_t>(waiting_count_)}, contexts,
-      out.means, out.variances);
+      dimension_, mean_.data() + first, [&](std::size_t c) { return entries + c * stride; },
+      {.first = waiting_.data() + first, .stride = rows, .count = static_cast<std::size_t>(shown(node).waiting_count)},
+      contexts, out.means, out.variances);
 }
 
 /// The block (row, column) of N^{-1}, of which only the lower triangle is stored; without what waits.
@@ -235,9 +279,22 @@ Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> con
   const VectorXd u = column(node, x);
   const double q = std::max(0.0, x.dot(u.segment(first, d)));
   const double surprise = reward - x.dot(mean_.segment(first, d));
-  mean_ += u * (surprise / (1.0 + q));
-  waiting_.col(waiting_count_++) = u / std::sqrt(1.0 + q);
-  if (waiting_count_ == waiting_.cols()) apply_waiting();
+  const double gain = surprise / (1.0 + q);
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    const Index row = static_cast<Index>(begin) * d;
+    const Index rows = static_cast<Index>(end - begin) * d;
+    mean_.segment(row, rows) += u.segment(row, rows) * gain;
+    waiting_.col(waiting_count_).segment(row, rows) = u.segment(row, rows) / std::sqrt(1.0 + q);
+    if (access_ == nullptr) return;
+    for (std::size_t j = begin; j < end; ++j) shown_[j].waiting_count = waiting_count_ + 1;
+  });
+  if (++waiting_count_ == waiting_.cols()) {
+    if (access_ == nullptr) {
+      apply_waiting();
+    } else {
+      apply_waiting_beside_readers();
+    }
+  }
   return {.variance = q, .solve = {}};
 }
 
@@ -254,7 +311,7 @@ MatrixXd DenseEngine::solve(const ChangeColumns& columns) const {
 }
 
 Engine::Changed DenseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
-                                       std::size_t /*threads*/) {
+                                        std::size_t /*threads*/) {
   return learn_one_by_one(rewards, dimension_);
 }
 

@@ -2,6 +2,8 @@
 
 #include "belief/engine.hpp"
 
+#include <vector>
+
 #include <Eigen/Core>
 
 namespace goblin {
@@ -21,6 +23,7 @@ class DenseEngine final : public Engine {
   [[nodiscard]] const PriorMatrix& prior() const override { return prior_; }
   [[nodiscard]] std::size_t bytes() const override;
   [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+  void set_access(Access* access) override;
   [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<DenseEngine>(*this); }
   void mean(std::size_t node, std::span<double> out) const override;
   void covariance(std::size_t node, std::span<double> out) const override;
@@ -43,6 +46,19 @@ class DenseEngine final : public Engine {
   struct Empty {};
   DenseEngine(Empty, PriorMatrix prior, std::size_t dimension);
 
+  /// What a decision about a node reads.
+  struct Shown {
+    Index waiting_count;
+    bool set_aside;  // the block of N^{-1} is read in set_aside_
+  };
+  [[nodiscard]] Shown shown(std::size_t node) const {
+    return access_ == nullptr ? Shown{.waiting_count = waiting_count_, .set_aside = false} : shown_[node];
+  }
+
+  using Block = Eigen::Map<const Eigen::MatrixXd, Eigen::Unaligned, Eigen::OuterStride<>>;
+  /// The block of N^{-1} that a decision about a node reads; of its lower triangle only.
+  [[nodiscard]] Block shown_block(std::size_t node) const;
+
   [[nodiscard]] bool has_learned() const { return inverse_.size() > 0; }
   void start_learning();
   void compute_prior_inverse();
@@ -50,6 +66,7 @@ class DenseEngine final : public Engine {
   void compute_mean(const ComponentEvidence& evidence);
   [[nodiscard]] Eigen::MatrixXd solve(const class ChangeColumns& columns) const;
   void apply_waiting();
+  void apply_waiting_beside_readers();
   [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;
   [[nodiscard]] Eigen::MatrixXd block(std::size_t row, std::size_t column) const;
 
@@ -60,7 +77,9 @@ class DenseEngine final : public Engine {
   Eigen::VectorXd mean_;           // w; empty before the first reward
   Eigen::MatrixXd waiting_;        // a column each
   Index waiting_count_ = 0;
-  double digits_left_ = 1.0;  // how much of N the losses since the belief was last computed anew left, at the least
+  std::vector<Shown> shown_;   // of each node, where there is an Access
+  Eigen::MatrixXd set_aside_;  // diagonal blocks beside each other, for readers while inverse_ changes
+  double digits_left_ = 1.0;   // how much of N the losses since the belief was last computed anew left, at the least
 };
 
 }  // namespace goblin

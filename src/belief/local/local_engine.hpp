@@ -45,6 +45,8 @@ class LocalEngine final : public Engine {
   [[nodiscard]] const PriorMatrix& prior() const override { return prior_; }
   [[nodiscard]] std::size_t bytes() const override;
   [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+  /// Decisions read the surroundings of their node, so there is one place for all nodes.
+  [[nodiscard]] std::size_t place(std::size_t /*node*/) const override { return first_place(); }
   [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<LocalEngine>(*this); }
   void mean(std::size_t node, std::span<double> out) const override;
   /// Not below C_i.
@@ -99,6 +101,8 @@ class LocalEngine final : public Engine {
   void observe_length(double squared_length);
   std::size_t push(std::size_t slot);
   std::size_t settle_around(NodeId node);
+  void find_residual_bound();
+  void let_readers_in();
   SolveSummary settle();
 
   // local_engine.cpp

@@ -123,10 +123,27 @@ std::size_t LocalEngine::settle_around(NodeId node) {
   return edges;
 }
 
+void LocalEngine::find_residual_bound() {
+  residual_bound_ = std::sqrt(queue_.largest_squared([this](NodeId slot) {
+    const double ridge = prior_.ridge(nodes_.node_of(slot));
+    return nodes_.squared_residual(slot) / (ridge * ridge);
+  }));
+}
+
+/// Lets decisions in that wait, if some do: between two pushes the residual is true, and so are their bounds.
+void LocalEngine::let_readers_in() {
+  if (!access_->readers_wait(place(0))) return;
+  find_residual_bound();
+  access_->end_writing(place(0));
+  access_->begin_writing(place(0));
+}
+
 /// Settles what waits, the largest residuals first.
 SolveSummary LocalEngine::settle() {
   // Pushes that go on for so long do not converge; solves around the worst node do.
   const std::size_t enough_pushes = options_.most_edges / 2;
+  constexpr std::size_t edges_between_readers = 1000;  // some tens of microseconds
+  std::size_t readers_came = 0;
   SolveSummary summary;
   while (!queue_.empty() && summary.walked_edges < options_.most_edges) {
     const std::size_t slot = queue_.take();
@@ -139,11 +156,12 @@ SolveSummary LocalEngine::settle() {
     }
     ++summary.settled_nodes;
     summary.walked_edges += 1 + (summary.walked_edges < enough_pushes ? push(slot) : 8 * settle_around(node));
+    if (access_ != nullptr && summary.walked_edges - readers_came >= edges_between_readers) {
+      readers_came = summary.walked_edges;
+      let_readers_in();
+    }
   }
-  residual_bound_ = std::sqrt(queue_.largest_squared([this](NodeId slot) {
-    const double ridge = prior_.ridge(nodes_.node_of(slot));
-    return nodes_.squared_residual(slot) / (ridge * ridge);
-  }));
+  find_residual_bound();
   summary.converged = queue_.empty();
   if (queue_.allowed_squared() > 0.0) summary.residual = residual_bound_ / std::sqrt(queue_.allowed_squared());
   return summary;
@@ -160,6 +178,7 @@ Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> con
             .variance_errors = {&result.variance_error, 1}});
   double squared_length = 0.0;
   for (const double value : context) squared_length += value * value;
+  const Writing writing(access_, place(node));
   observe_length(squared_length);
 
   const std::size_t slot = slot_for(static_cast<NodeId>(node));

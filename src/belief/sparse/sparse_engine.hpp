@@ -56,13 +56,15 @@ class SparseEngine final : public Engine {
   [[nodiscard]] double* covariance_column(std::size_t node, std::size_t c) {
     return covariances_.data() + node * covariance_size_ + column_begins_[c];
   }
+  /// How many terms wait, in every node.
+  [[nodiscard]] std::size_t waiting_count() const { return waiting_counts_.front(); }
   [[nodiscard]] double* waiting(std::size_t node) { return waiting_.data() + node * waiting_room * stride(); }
   [[nodiscard]] const double* waiting(std::size_t node) const {
     return waiting_.data() + node * waiting_room * stride();
   }
 
   void find_strongest_coupling();
-  void apply_waiting();
+  void apply_waiting(std::size_t node);
   void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
@@ -84,8 +86,8 @@ class SparseEngine final : public Engine {
   std::size_t covariance_size_ = 0;
   std::vector<double> means_;
   std::vector<double> covariances_;
-  std::vector<double> waiting_;  // node after node, waiting_room terms each
-  std::size_t waiting_count_ = 0;
+  std::vector<double> waiting_;               // node after node, waiting_room terms each
+  std::vector<std::uint8_t> waiting_counts_;  // of each node: all the same, but while learn is on its way through them
   PrecisionSolver solver_;
 };
 

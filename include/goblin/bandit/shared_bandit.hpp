@@ -1,0 +1,120 @@
+#pragma once
+
+#include "goblin/bandit/bandit.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace goblin {
+
+/// A copy of UserEvidence, which stays as it is while the bandit learns on.
+struct EvidenceCopy {
+  std::vector<double> contexts;  ///< as in UserEvidence
+  std::vector<double> rewards;
+  std::size_t count = 0;
+  double squared_rewards = 0.0;
+};
+
+/// A bandit that many threads use at the same time: any of them may call any function at any time.
+///
+///     #include <goblin/goblin.hpp>
+///     #include <iostream>
+///     #include <thread>
+///
+///     int main() {
+///       const goblin::Graph friends(3, std::vector<goblin::Edge>{{0, 1}, {1, 2}});
+///       goblin::SharedBandit bandit(goblin::Bandit::gob_lin(friends, {.dimension = 2}));
+///       const std::vector<double> arms = {1.0, 0.0, 0.0, 1.0};  // two candidates
+///       std::jthread learner([&] {
+///         for (int reward = 0; reward < 1000; ++reward) bandit.update(0, std::span(arms).first(2), 1.0);
+///       });
+///       std::jthread service([&] {
+///         for (int request = 0; request < 1000; ++request) bandit.select(1, {arms, 2});
+///       });
+///       learner.join();
+///       std::cout << "user 2 gets arm " << bandit.select(2, {arms, 2}).arm << '\n';
+///     }
+///
+/// Decisions do not wait for what is being learned. A reward is worked out beside them, and what it changes is put in
+/// place a few nodes at a time, each within a microsecond. A decision sees the belief about its user as it is before or
+/// after a reward, never something in between; all that a call changed is seen by every decision that begins after the
+/// call. docs/threads.md says how, and what the rest may wait for.
+///
+/// What changes the bandit is done one call after the other, in the order of the calls. Nobody starves: neither
+/// decisions, nor rewards, nor snapshots. Arguments, results and exceptions are those of Bandit.
+class SharedBandit {
+ public:
+  explicit SharedBandit(Bandit bandit);
+  SharedBandit(const SharedBandit&) = delete;
+  SharedBandit& operator=(const SharedBandit&) = delete;
+  ~SharedBandit();
+
+  // Decisions, and what else does not wait for somebody who learns.
+  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {}) const;
+  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const;
+  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {}) const;
+  void rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
+            std::vector<Ranked>& ranked) const;
+  [[nodiscard]] std::vector<double> mean(UserRef user) const;
+  [[nodiscard]] std::vector<double> covariance(UserRef user) const;
+  void check(std::span<const Observation> batch) const;
+  void check_new_user(std::span<const double> context, double reward = 0.0) const;
+  [[nodiscard]] Policy policy() const;
+  [[nodiscard]] BanditOptions options() const;
+  [[nodiscard]] std::size_t dimension() const;
+  [[nodiscard]] double alpha() const;
+  [[nodiscard]] std::size_t user_count() const;
+  [[nodiscard]] std::size_t node_count() const;
+  [[nodiscard]] NodeId user(UserRef user) const;
+  [[nodiscard]] bool has_user(UserRef user) const;
+  [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
+  [[nodiscard]] NodeId node(UserRef user) const;
+  [[nodiscard]] std::size_t rewards() const;
+  [[nodiscard]] double log_determinant() const;
+  [[nodiscard]] double log_determinant_error() const;
+
+  // Changes, one after the other.
+  SolveSummary update(UserRef user, std::span<const double> context, double reward);
+  /// Many rewards for a component are learned by a copy of its belief, which takes its place when it is done.
+  SolveSummary update(std::span<const Observation> batch);
+  NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
+  /// Edges too are worked out in a copy; with the engine local, where they take less time than that, decisions wait.
+  SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
+  SolveSummary remove_edge(UserRef a, UserRef b);
+  /// By change(...): copies the bandit.
+  SolveSummary move_user(UserRef user, NodeId cluster);
+  void set_alpha(double alpha);
+  SolveSummary rebuild();
+  /// Any other change: `work` is done to a copy of the bandit, which then takes the bandit's place; if it throws,
+  /// nothing changes. It must not call this bandit.
+  void change(const std::function<void(Bandit&)>& work);
+
+  // All of the bandit at one moment, between two changes. Waits for the change that is under way; other changes wait
+  // meanwhile, decisions do not.
+  [[nodiscard]] Bandit snapshot() const;
+  /// Saves a snapshot; changes wait for the copy, not for the file.
+  void save(const std::filesystem::path& path, const Names& names = {}) const;
+  [[nodiscard]] EvidenceCopy evidence(UserRef user) const;
+  [[nodiscard]] Graph graph() const;
+  [[nodiscard]] Graph node_graph() const;
+  [[nodiscard]] BanditSummary summary() const;
+
+ private:
+  struct State;
+  template <typename Ask>
+  auto read(Ask ask) const;
+  template <typename Ask>
+  auto look(Ask ask) const;
+  template <typename Work>
+  auto write(Work work);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace goblin

@@ -1,0 +1,251 @@
+#include "goblin/bandit/shared_bandit.hpp"
+
+#include "bandit/state.hpp"
+#include "mixed.hpp"
+#include "phase_fair_lock.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <shared_mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace goblin {
+namespace {
+
+/// What decisions need to know of all rewards. Readers write nothing, so any number of them do not disturb each other:
+/// they read again if the version says that a writer was there meanwhile. One writer at a time.
+class SharedKnowledge {
+ public:
+  void set(const Exploration::Knowledge& known) {
+    version_.fetch_add(1);  // odd: being written
+    rewards_.store(known.rewards);
+    log_determinant_.store(known.log_determinant);
+    log_determinant_error_.store(known.log_determinant_error);
+    version_.fetch_add(1);
+  }
+  [[nodiscard]] Exploration::Knowledge get() const {
+    for (;; std::this_thread::yield()) {
+      const std::uint32_t version = version_.load();
+      const Exploration::Knowledge known{.rewards = rewards_.load(),
+                                         .log_determinant = log_determinant_.load(),
+                                         .log_determinant_error = log_determinant_error_.load()};
+      if (version % 2 == 0 && version == version_.load()) return known;
+    }
+  }
+
+ private:
+  std::atomic<std::uint32_t> version_ = 0;
+  std::atomic<std::size_t> rewards_ = 0;
+  std::atomic<double> log_determinant_ = 0.0;
+  std::atomic<double> log_determinant_error_ = 0.0;
+};
+
+}  // namespace
+
+/// Three locks, always taken in this order. Whoever changes the bandit holds `changes` all the time, and the others for
+/// moments only. Decisions hold `structure` and the place of their node.
+struct SharedBandit::State final : Access {
+  explicit State(Bandit the_bandit) : bandit(std::move(the_bandit)) { publish(); }
+
+  void begin_reading(std::size_t place) override { place_lock(place).lock_shared(); }
+  void end_reading(std::size_t place) override { place_lock(place).unlock_shared(); }
+  void begin_writing(std::size_t place) override { place_lock(place).lock(); }
+  void end_writing(std::size_t place) override { place_lock(place).unlock(); }
+  [[nodiscard]] bool readers_wait(std::size_t place) const override { return place_lock(place).readers_wait(); }
+  void begin_writing_everywhere() override {
+    for (PhaseFairLock& lock : places) lock.lock();
+  }
+  void end_writing_everywhere() override {
+    for (PhaseFairLock& lock : places) lock.unlock();
+  }
+  void exclusively(const std::function<void()>& work) override {
+    const std::lock_guard nobody_else(structure);
+    work();
+  }
+
+  [[nodiscard]] PhaseFairLock& place_lock(std::size_t place) const { return places[mixed(place) % places.size()]; }
+  /// Shows what the bandit knows now to decisions.
+  void publish() { knowledge.set(bandit.state().knowledge()); }
+
+  mutable PhaseFairLock changes;     // what is changed at all; those who look at everything read
+  mutable ReadMostlyLock structure;  // who the users are, which node decides for whom, and which engine for a node
+  mutable std::array<PhaseFairLock, 256> places;  // what is believed of a node
+  SharedKnowledge knowledge;
+  Bandit bandit;
+};
+
+SharedBandit::SharedBandit(Bandit bandit) : state_(std::make_unique<State>(std::move(bandit))) {
+  state_->bandit.state().belief.set_access(state_.get());
+}
+SharedBandit::~SharedBandit() = default;
+
+/// Beside whoever learns.
+template <typename Ask>
+auto SharedBandit::read(Ask ask) const {
+  const std::shared_lock stays(state_->structure);
+  return ask(std::as_const(state_->bandit));
+}
+
+/// Between two changes.
+template <typename Ask>
+auto SharedBandit::look(Ask ask) const {
+  const std::shared_lock no_changes(state_->changes);
+  return ask(std::as_const(state_->bandit));
+}
+
+/// A change that leaves the structure alone or sees to that itself (Belief). What it did is shown even if it throws.
+template <typename Work>
+auto SharedBandit::write(Work work) {
+  const std::lock_guard turn(state_->changes);
+  struct Publish {
+    State& state;
+    ~Publish() { state.publish(); }
+  } const publish{*state_};
+  return work(state_->bandit);
+}
+
+Decision SharedBandit::select(UserRef user, Contexts contexts, Mask allowed) const {
+  Decision decision;
+  select(user, contexts, allowed, decision);
+  return decision;
+}
+
+void SharedBandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const {
+  read([&](const Bandit& it) { it.state().decide(user, contexts, allowed, state_->knowledge.get(), decision); });
+}
+
+std::vector<Ranked> SharedBandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed) const {
+  Decision decision;
+  std::vector<Ranked> ranked;
+  rank(user, contexts, k, allowed, decision, ranked);
+  return ranked;
+}
+
+void SharedBandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
+                        std::vector<Ranked>& ranked) const {
+  if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
+  select(user, contexts, allowed, decision);
+  best_of(decision, allowed, k, ranked);
+}
+
+std::vector<double> SharedBandit::mean(UserRef user) const {
+  return read([&](const Bandit& it) { return it.mean(user); });
+}
+std::vector<double> SharedBandit::covariance(UserRef user) const {
+  return read([&](const Bandit& it) { return it.covariance(user); });
+}
+void SharedBandit::check(std::span<const Observation> batch) const {
+  read([&](const Bandit& it) { it.check(batch); });
+}
+void SharedBandit::check_new_user(std::span<const double> context, double reward) const {
+  read([&](const Bandit& it) { it.check_new_user(context, reward); });
+}
+Policy SharedBandit::policy() const {
+  return read([](const Bandit& it) { return it.policy(); });
+}
+BanditOptions SharedBandit::options() const {
+  return read([](const Bandit& it) { return it.options(); });
+}
+std::size_t SharedBandit::dimension() const {
+  return read([](const Bandit& it) { return it.options().dimension; });
+}
+double SharedBandit::alpha() const {
+  return read([](const Bandit& it) { return it.options().alpha; });
+}
+std::size_t SharedBandit::user_count() const {
+  return read([](const Bandit& it) { return it.user_count(); });
+}
+std::size_t SharedBandit::node_count() const {
+  return read([](const Bandit& it) { return it.node_count(); });
+}
+NodeId SharedBandit::user(UserRef user) const {
+  return read([&](const Bandit& it) { return it.user(user); });
+}
+bool SharedBandit::has_user(UserRef user) const {
+  return read([&](const Bandit& it) { return it.has_user(user); });
+}
+std::optional<NodeId> SharedBandit::cluster(UserRef user) const {
+  return read([&](const Bandit& it) { return it.cluster(user); });
+}
+NodeId SharedBandit::node(UserRef user) const {
+  return read([&](const Bandit& it) { return it.node(user); });
+}
+std::size_t SharedBandit::rewards() const { return state_->knowledge.get().rewards; }
+double SharedBandit::log_determinant() const { return state_->knowledge.get().log_determinant; }
+double SharedBandit::log_determinant_error() const { return state_->knowledge.get().log_determinant_error; }
+
+SolveSummary SharedBandit::update(UserRef user, std::span<const double> context, double reward) {
+  return write([&](Bandit& it) { return it.update(user, context, reward); });
+}
+SolveSummary SharedBandit::update(std::span<const Observation> batch) {
+  return write([&](Bandit& it) { return it.update(batch); });
+}
+SolveSummary SharedBandit::add_edge(UserRef a, UserRef b, double weight) {
+  return write([&](Bandit& it) { return it.add_edge(a, b, weight); });
+}
+SolveSummary SharedBandit::remove_edge(UserRef a, UserRef b) {
+  return write([&](Bandit& it) { return it.remove_edge(a, b); });
+}
+SolveSummary SharedBandit::rebuild() {
+  return write([](Bandit& it) { return it.rebuild(); });
+}
+
+NodeId SharedBandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
+  return write([&](Bandit& it) {
+    const std::lock_guard nobody_else(state_->structure);
+    return it.add_user(name, cluster);
+  });
+}
+
+void SharedBandit::set_alpha(double alpha) {
+  write([&](Bandit& it) {
+    const std::lock_guard nobody_else(state_->structure);
+    it.set_alpha(alpha);
+  });
+}
+
+SolveSummary SharedBandit::move_user(UserRef user, NodeId cluster) {
+  SolveSummary summary;
+  change([&](Bandit& it) { summary = it.move_user(user, cluster); });
+  return summary;
+}
+
+void SharedBandit::change(const std::function<void(Bandit&)>& work) {
+  write([&](Bandit& it) {
+    Bandit changed(it);
+    work(changed);
+    changed.state().belief.set_access(state_.get());
+    const std::lock_guard nobody_else(state_->structure);
+    std::swap(it, changed);
+  });
+}
+
+Bandit SharedBandit::snapshot() const {
+  return look([](const Bandit& it) { return it; });
+}
+void SharedBandit::save(const std::filesystem::path& path, const Names& names) const { snapshot().save(path, names); }
+
+EvidenceCopy SharedBandit::evidence(UserRef user) const {
+  return look([&](const Bandit& it) {
+    const UserEvidence seen = it.evidence(user);
+    return EvidenceCopy{.contexts = {seen.contexts.begin(), seen.contexts.end()},
+                        .rewards = {seen.rewards.begin(), seen.rewards.end()},
+                        .count = seen.count,
+                        .squared_rewards = seen.squared_rewards};
+  });
+}
+Graph SharedBandit::graph() const {
+  return look([](const Bandit& it) { return it.graph(); });
+}
+Graph SharedBandit::node_graph() const {
+  return look([](const Bandit& it) { return it.node_graph(); });
+}
+BanditSummary SharedBandit::summary() const {
+  return look([](const Bandit& it) { return it.summary(); });
+}
+
+}  // namespace goblin

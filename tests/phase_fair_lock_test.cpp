@@ -1,0 +1,120 @@
+#include "phase_fair_lock.hpp"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace goblin {
+namespace {
+
+template <typename Lock>
+class FairLock : public testing::Test {};
+using Locks = testing::Types<PhaseFairLock, ReadMostlyLock>;
+TYPED_TEST_SUITE(FairLock, Locks);
+
+TYPED_TEST(FairLock, readers_see_what_one_writer_wrote) {
+  TypeParam lock;
+  std::array<int, 64> numbers{};
+  std::atomic<bool> differ = false;
+  std::vector<std::jthread> threads;
+  for (int writer = 0; writer < 2; ++writer) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 2000; ++k) {
+        const std::lock_guard alone(lock);
+        for (int& number : numbers) ++number;
+      }
+    });
+  }
+  for (int reader = 0; reader < 2; ++reader) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 5000; ++k) {
+        const std::shared_lock beside_others(lock);
+        for (const int number : numbers) differ = differ || number != numbers.front();
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(differ);
+  EXPECT_EQ(numbers.front(), 4000);
+}
+
+TYPED_TEST(FairLock, readers_are_there_at_the_same_time) {
+  TypeParam lock;
+  std::atomic<int> inside = 0;
+  std::vector<std::jthread> threads;
+  for (int reader = 0; reader < 3; ++reader) {
+    threads.emplace_back([&] {
+      const std::shared_lock beside_others(lock);
+      ++inside;
+      while (inside < 3) std::this_thread::yield();
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(inside, 3);
+}
+
+TYPED_TEST(FairLock, readers_without_pause_do_not_keep_a_writer_out) {
+  TypeParam lock;
+  std::atomic<bool> done = false;
+  std::vector<std::jthread> readers;
+  for (int reader = 0; reader < 3; ++reader) {
+    readers.emplace_back([&] {
+      // The next one comes before the last is gone, so that there is always one.
+      while (!done) {
+        const std::shared_lock beside_others(lock);
+        std::this_thread::yield();
+      }
+    });
+  }
+  int written = 0;
+  for (; written < 1000; ++written) const std::lock_guard alone(lock);
+  done = true;
+  readers.clear();
+  EXPECT_EQ(written, 1000);
+}
+
+TYPED_TEST(FairLock, writers_without_pause_do_not_keep_a_reader_out) {
+  TypeParam lock;
+  std::atomic<bool> done = false;
+  std::vector<std::jthread> writers;
+  for (int writer = 0; writer < 2; ++writer) {
+    writers.emplace_back([&] {
+      while (!done) {
+        const std::lock_guard alone(lock);
+        std::this_thread::yield();
+      }
+    });
+  }
+  int read = 0;
+  for (; read < 1000; ++read) const std::shared_lock beside_others(lock);
+  done = true;
+  writers.clear();
+  EXPECT_EQ(read, 1000);
+}
+
+TEST(PhaseFairLock, a_writer_knows_of_readers_that_wait) {
+  PhaseFairLock lock;
+  lock.lock();
+  EXPECT_FALSE(lock.readers_wait());
+  std::atomic<bool> read = false;
+  std::jthread reader([&] {
+    const std::shared_lock beside_others(lock);
+    read = true;
+  });
+  while (!lock.readers_wait()) std::this_thread::yield();
+  EXPECT_FALSE(read);
+  // The reader comes first, though the writer does not wait.
+  lock.unlock();
+  lock.lock();
+  EXPECT_TRUE(read);
+  EXPECT_FALSE(lock.readers_wait());
+  lock.unlock();
+}
+
+}  // namespace
+}  // namespace goblin
