@@ -155,13 +155,28 @@ void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, 
   best_of(decision, allowed, k, ranked);
 }
 
+namespace {
+
+/// Which of a batch is bad.
+template <typename Check>
+void check_row(std::size_t row, Check check) {
+  const auto message = [row](const std::exception& error) { return fmt::format("batch[{}]: {}", row, error.what()); };
+  try {
+    check();
+  } catch (const UnknownUser& error) {
+    throw UnknownUser(message(error));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(message(error));
+  }
+}
+
+}  // namespace
+
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
+  check(user, context, reward);
   State& state = this->state();
   const NodeId who = state.users.user(user);
-  const NodeId node = state.users.node_of(who);
-  check_context(context, state.options.dimension, state.belief.longest_context(node));
-  check_reward(reward);
-  return state.belief.learn(who, node, context, reward);
+  return state.belief.learn(who, state.users.node_of(who), context, reward);
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
@@ -176,19 +191,45 @@ SolveSummary Bandit::update(std::span<const Observation> batch) {
   return state.belief.learn_many(rewards);
 }
 
-void Bandit::check(std::span<const Observation> batch) const {
+SolveSummary Bandit::update(const RewardTable& table) {
+  check(table);
+  State& state = this->state();
+  std::vector<UserReward> rewards;
+  rewards.reserve(table.users.size());
+  for (std::size_t k = 0; k < table.users.size(); ++k) {
+    const NodeId who = table.users[k];
+    const double* context = table.contexts.data() + k * state.options.dimension;
+    rewards.push_back({who, state.users.node_of(who), context, table.rewards[k]});
+  }
+  return state.belief.learn_many(rewards);
+}
+
+void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
   const State& state = this->state();
+  const NodeId node = state.users.node_of(state.users.user(user));
+  check_context(context, state.options.dimension, state.belief.longest_context(node));
+  check_reward(reward);
+}
+
+void Bandit::check(std::span<const Observation> batch) const {
   for (std::size_t k = 0; k < batch.size(); ++k) {
-    const auto message = [k](const std::exception& error) { return fmt::format("batch[{}]: {}", k, error.what()); };
-    try {
-      const NodeId node = state.users.node_of(state.users.user(batch[k].user));
-      check_context(batch[k].context, state.options.dimension, state.belief.longest_context(node));
-      check_reward(batch[k].reward);
-    } catch (const UnknownUser& error) {
-      throw UnknownUser(message(error));
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(message(error));
-    }
+    check_row(k, [&] { check(batch[k].user, batch[k].context, batch[k].reward); });
+  }
+}
+
+void Bandit::check(const RewardTable& table) const {
+  const std::size_t count = table.users.size();
+  const std::size_t d = state().options.dimension;
+  if (table.rewards.size() != count) {
+    throw std::invalid_argument(
+        fmt::format("rewards: {} (must be one for each of the {} users)", table.rewards.size(), count));
+  }
+  if (table.contexts.size() != count * d) {
+    throw std::invalid_argument(
+        fmt::format("contexts: {} numbers (must be {} for each of the {} users)", table.contexts.size(), d, count));
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    check_row(k, [&] { check(table.users[k], table.contexts.subspan(k * d, d), table.rewards[k]); });
   }
 }
 
@@ -333,6 +374,11 @@ void Bandit::set_alpha(double alpha) {
   changed.alpha = alpha;
   check_options(changed);
   state().options.alpha = alpha;
+}
+
+void Bandit::set_threads(std::size_t threads) {
+  state().options.engine.threads = threads;
+  state().belief.set_threads(threads);
 }
 
 Policy Bandit::policy() const { return state().users.policy(); }

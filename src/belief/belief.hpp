@@ -58,6 +58,9 @@ class Belief {
     return user_evidence_ ? user_evidence_->at(user) : evidence_.at(node);
   }
   [[nodiscard]] std::size_t rewards() const { return rewards_; }
+  /// No context learned at the node was longer than this.
+  [[nodiscard]] double longest_learned(NodeId node) const;
+  void set_threads(std::size_t threads) { options_.threads = threads; }
 
   // What is believed.
   void mean(NodeId node, std::span<double> out) const;
@@ -77,6 +80,8 @@ class Belief {
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
   /// The same belief as learning them one after the other, in the way that is cheapest for their number.
   SolveSummary learn_many(std::span<const UserReward> rewards);
+  /// Adds the evidence of another belief about the same nodes, with the same graph and ridges.
+  SolveSummary merge(const Belief& other);
   /// Throws CapacityError if the component that all these edges would make of the nodes they join (one of them in every
   /// edge) did not fit. Nodes that are not there yet are alone.
   void check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const;
@@ -118,6 +123,17 @@ class Belief {
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
   void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
+  /// Rewards for the engines: those of one component after those of another, ordered by node. The evidence holds them.
+  struct Lessons {
+    std::vector<NodeReward> rewards;
+    std::vector<NodeId> components;   // that have some
+    std::vector<std::size_t> begins;  // where theirs begin
+
+    void add(const Place& place, const double* context, double reward);
+  };
+  SolveSummary teach(const Lessons& lessons);
+  SolveSummary merge_nodes(const Belief& other, std::span<const NodeId> nodes);
+  [[nodiscard]] std::size_t thread_count() const;
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
   void remove_component(std::size_t component);

@@ -114,6 +114,14 @@ struct Observation {
   double reward = 0.0;
 };
 
+/// Many rewards as columns, for those who have them so: a user's index, d numbers and a reward for each, all of the
+/// first before all of the second in `contexts`. It only looks at them.
+struct RewardTable {
+  std::span<const NodeId> users;
+  std::span<const double> contexts;
+  std::span<const double> rewards;
+};
+
 struct ComponentSummary {
   std::size_t nodes = 0;
   std::size_t edges = 0;
@@ -205,8 +213,11 @@ class Bandit {
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
   /// All of them, or none if one is bad.
   SolveSummary update(std::span<const Observation> batch);
-  /// Throws what update would throw of the batch, which it does not learn.
+  SolveSummary update(const RewardTable& table);
+  /// Throw what update would throw, and learn nothing.
+  void check(UserRef user, std::span<const double> context, double reward) const;
   void check(std::span<const Observation> batch) const;
+  void check(const RewardTable& table) const;
   /// Throws what update would throw of a user who joins by add_user(name), without having to add the user first.
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
 
@@ -223,6 +234,15 @@ class Bandit {
   /// for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's evidence,
   /// which is taken out by summing up that of all who stay.
   SolveSummary move_user(UserRef user, NodeId cluster);
+  /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
+  /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
+  /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
+  /// coupling and evidence_per_node; std::invalid_argument says in what it differs. alpha, the printed bound and the
+  /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
+  /// that the other has evidence of.
+  SolveSummary merge(const Bandit& other, bool compare_names = true);
+  /// EngineOptions::threads, which no model file holds.
+  void set_threads(std::size_t threads);
   /// Only scores depend on alpha, so it may change at any time.
   void set_alpha(double alpha);
   /// Computes the belief anew from the evidence and the graph, which it follows from; a check rather than a need. Costs
