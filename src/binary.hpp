@@ -97,7 +97,11 @@ class BinaryReader {
 
   template <BinaryNumber T>
   std::vector<T> array() {
-    const std::size_t count = size();
+    return numbers<T>(size());
+  }
+  /// So many numbers, whose length does not stand before them.
+  template <BinaryNumber T>
+  std::vector<T> numbers(std::size_t count) {
     const char* from = take(count, sizeof(T));
     std::vector<T> values(count);
     if (count > 0) std::memcpy(values.data(), from, count * sizeof(T));

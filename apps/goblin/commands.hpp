@@ -8,6 +8,8 @@ namespace goblin::app {
 
 void add_cluster(CLI::App& app);
 void add_data(CLI::App& app);
+void add_fit(CLI::App& app);
+void add_merge(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_simulate(CLI::App& app);

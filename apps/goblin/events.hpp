@@ -32,9 +32,14 @@ class EventReader {
 
   /// The event; valid until the next call. Throws std::invalid_argument with the reason if the line is none.
   const Event& read(std::string_view line);
+  /// The same of a line after which there are simdjson::SIMDJSON_PADDING more bytes that may be read, whatever they
+  /// are: it need not be copied.
+  const Event& read_padded(std::string_view line);
 
  private:
-  void read_context(simdjson::dom::element element, const std::string& name);
+  const Event& read(std::string_view line, bool copy);
+  template <typename Name>
+  void read_context(simdjson::dom::element element, Name name);
 
   std::size_t dimension_;
   simdjson::dom::parser parser_;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdexcept>
+#include <system_error>
 #include <unistd.h>
 
 namespace goblin::app {
@@ -61,19 +62,30 @@ int noted_signal() { return noted; }
 
 const char* name_of_signal(int signal) { return signal == SIGTERM ? "SIGTERM" : "SIGINT"; }
 
-InterruptibleInput::int_type InterruptibleInput::underflow() {
+std::size_t read_interruptibly(int descriptor, std::span<char> bytes, int other) {
   for (;;) {
-    std::array<pollfd, 2> waiting = {pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{wake_up[0], POLLIN, 0}};
+    std::array<pollfd, 3> waiting = {pollfd{descriptor, POLLIN, 0}, pollfd{wake_up[0], POLLIN, 0},
+                                     pollfd{other, POLLIN, 0}};
     const int ready = ::poll(waiting.data(), waiting.size(), -1);
-    if (interrupted()) return traits_type::eof();
+    if (interrupted() || waiting[2].revents != 0) return 0;
     if (ready < 0 && errno == EINTR) continue;
-    const ssize_t count = ::read(STDIN_FILENO, block_.data(), block_.size());
+    const ssize_t count = ::read(descriptor, bytes.data(), bytes.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) throw std::runtime_error("standard input cannot be read");  // the stream is bad then
-    if (count == 0) return traits_type::eof();
-    setg(block_.data(), block_.data(), block_.data() + count);
-    return traits_type::to_int_type(*gptr());
+    if (count < 0) throw std::system_error(errno, std::generic_category(), "cannot be read");
+    return static_cast<std::size_t>(count);
   }
+}
+
+InterruptibleInput::int_type InterruptibleInput::underflow() {
+  const std::size_t count = read_interruptibly(STDIN_FILENO, block_);  // the stream is bad if it throws
+  if (count == 0) return traits_type::eof();
+  setg(block_.data(), block_.data(), block_.data() + count);
+  return traits_type::to_int_type(*gptr());
+}
+
+std::streamsize InterruptibleInput::showmanyc() {
+  pollfd waiting = {STDIN_FILENO, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0 ? 1 : 0;
 }
 
 double seconds_now() {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
+#include <span>
 #include <streambuf>
 #include <vector>
 
@@ -43,6 +45,10 @@ class SurviveClosedPipe {
 /// "SIGINT", "SIGTERM".
 [[nodiscard]] const char* name_of_signal(int signal);
 
+/// Waits for bytes and reads them: how many, and 0 at the end, or if a signal was noted, or something can be read from
+/// `other`, before any came. Throws std::system_error if they cannot be read.
+[[nodiscard]] std::size_t read_interruptibly(int descriptor, std::span<char> bytes, int other = -1);
+
 /// Standard input that comes to its end when a signal is noted, even while it waits for something to read. (std::cin
 /// goes on waiting.)
 class InterruptibleInput : public std::streambuf {
@@ -51,6 +57,8 @@ class InterruptibleInput : public std::streambuf {
 
  protected:
   int_type underflow() override;
+  /// Whether there is something to read at once.
+  std::streamsize showmanyc() override;
 
  private:
   std::vector<char> block_;

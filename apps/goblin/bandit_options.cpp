@@ -1,0 +1,125 @@
+#include "bandit_options.hpp"
+
+#include "data_options.hpp"
+#include "goblin/graph/label_file.hpp"
+#include "goblin/graph/names.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+namespace {
+
+std::size_t count_of(const BanditSummary& summary, EngineKind kind) {
+  return static_cast<std::size_t>(std::count_if(summary.components.begin(), summary.components.end(),
+                                                [kind](const auto& component) { return component.engine == kind; }));
+}
+
+}  // namespace
+
+void add_bandit_options(CLI::App& command, BanditRequest& request) {
+  auto* graph = command.add_option("--graph", request.graph, "Edges: user <tab> user [<tab> weight]");
+  auto* self_loops = add_drop_self_loops(command, request.edges);
+  auto* dimension = command.add_option("--dimension", request.bandit.dimension, "Numbers in a context")
+                        ->check(positive_whole_number());
+  auto* policy = command.add_option("--policy", request.policy, policy_names());
+  auto* alpha = command.add_option("--alpha", request.bandit.alpha, "How much uncertainty attracts");
+  auto* labels = command.add_option("--labels", request.labels,
+                                    fmt::format("Clusters: user <tab> cluster; for {}", clustered_policy_names()));
+  auto* ridge = command.add_option("--ridge", request.bandit.ridge, "A = ridge I + coupling L");
+  auto* coupling = command.add_option("--coupling", request.bandit.coupling, "A = ridge I + coupling L");
+  auto* per_node = command.add_flag("--evidence-per-node", request.bandit.evidence_per_node,
+                                    "Where users share nodes, keep evidence for the nodes only: less memory");
+  auto* bound = command.add_option("--printed-bound", request.printed_bound,
+                                   "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
+  bound->expected(3);
+  auto* engine = command.add_option("--engine", request.engine, "automatic, dense, sparse or local");
+  auto* tolerance = command.add_option("--tolerance", request.bandit.engine.tolerance,
+                                       "Relative residual of the sparse engine's solves");
+  auto* local_tolerance = command.add_option("--local-tolerance", request.bandit.engine.local.tolerance,
+                                             "How far scores of the local engine may be off");
+  command.add_option("--load", request.load, "Go on with a saved bandit, which has its own policy and options");
+  command
+      .add_option("--threads", request.bandit.engine.threads,
+                  "Threads that read and learn many rewards; 0: as many as the machine has")
+      ->capture_default_str()
+      ->check(whole_number());
+  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance}) {
+    option->capture_default_str();
+  }
+  request.of_a_new_bandit = {graph,    self_loops, dimension, policy, alpha,     labels,         ridge,
+                             coupling, per_node,   bound,     engine, tolerance, local_tolerance};
+}
+
+void check_bandit_options(const BanditRequest& request) {
+  if (request.load.empty() && request.graph.empty()) throw CLI::RequiredError("--graph or --load");
+  if (request.load.empty() && request.bandit.dimension == 0) throw CLI::RequiredError("--dimension");
+  for (const auto* option : request.of_a_new_bandit) {
+    if (!request.load.empty() && option->count() > 0) throw CLI::ExcludesError("--load", option->get_name());
+  }
+}
+
+Bandit make_bandit(const BanditRequest& request) {
+  if (!request.load.empty()) {
+    Bandit loaded = Bandit::load(request.load);
+    loaded.set_threads(request.bandit.engine.threads);
+    return loaded;
+  }
+  BanditOptions bandit = request.bandit;
+  bandit.engine.kind = engine_kind(request.engine);
+  if (!request.printed_bound.empty()) {
+    bandit.printed_bound = PrintedBound{
+        .noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]};
+  }
+  const Policy policy = policy_named(request.policy);
+  Graph graph = read_edge_file(request.graph, request.edges);
+  if (uses_clusters(policy) != !request.labels.empty()) {
+    throw std::invalid_argument(
+        fmt::format("--labels: must {}be given for {}", uses_clusters(policy) ? "" : "not ", request.policy));
+  }
+  Labels labels;
+  if (!request.labels.empty()) std::tie(graph, labels) = read_label_file(request.labels, graph);
+  return Bandit::make(policy, graph, labels.of, bandit);
+}
+
+std::string described(const BanditSummary& summary, std::size_t new_users) {
+  const std::size_t local = count_of(summary, EngineKind::local);
+  std::string text =
+      fmt::format("{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
+                  new_users, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),
+                  local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
+  if (summary.unconverged_solves > 0) {
+    text += fmt::format("warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
+  }
+  return text;
+}
+
+void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
+  object["users"] = summary.users;
+  object["new_users"] = new_users;
+  object["nodes"] = summary.nodes;
+  object["dense_components"] = count_of(summary, EngineKind::dense);
+  object["sparse_components"] = count_of(summary, EngineKind::sparse);
+  object["local_components"] = count_of(summary, EngineKind::local);
+  object["bytes"] = summary.bytes;
+  object["unconverged_solves"] = summary.unconverged_solves;
+}
+
+bool has_local(const BanditSummary& summary) { return count_of(summary, EngineKind::local) > 0; }
+
+bool NewUsers::is_new(std::string_view name) const {
+  if (bandit_.has_user(name)) return false;
+  const std::size_t count = bandit_.user_count();
+  if (!named_ && number_named(name) != count) {
+    throw std::invalid_argument(
+        fmt::format("'user' is '{}' (must be a whole number, at most {}: this bandit's users have no names, and {} "
+                    "would be the next new one)",
+                    name, count, count));
+  }
+  return true;
+}
+
+}  // namespace goblin::app

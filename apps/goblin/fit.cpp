@@ -1,0 +1,282 @@
+#include "fit.hpp"
+
+#include "bandit_options.hpp"
+#include "commands.hpp"
+#include "data_options.hpp"
+#include "goblin/error.hpp"
+#include "json.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "reward_batch.hpp"
+#include "saving.hpp"
+#include "signals.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+namespace {
+
+/// The rewards that were read and wait to be learned.
+class WaitingRewards {
+ public:
+  WaitingRewards(Bandit& bandit, const RewardFormat& format, std::string name, FitSummary& summary)
+      : bandit_(bandit), users_(bandit), format_(format), name_(std::move(name)), summary_(summary) {}
+
+  [[nodiscard]] std::size_t size() const { return waiting_; }
+  /// Of the log, that were learned.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+  void take(RewardBlock block) {
+    waiting_ += block.size();
+    blocks_.push_back(std::move(block));
+  }
+
+  /// Learns so many of them, or all. Throws DataError of the first that is bad, after it has learned those before it.
+  void learn(std::size_t count) {
+    batch_.clear();
+    ends_.clear();
+    std::optional<std::size_t> bad_place;
+    std::string reason;
+    while (batch_.size() < count && !bad_place && drop_finished_blocks()) {
+      const std::size_t place = start_ + blocks_.front().places[row_];
+      try {
+        accept(blocks_.front(), row_);
+        ends_.push_back(place + 1);
+      } catch (const std::invalid_argument& error) {
+        bad_place = place;
+        reason = error.what();
+      }
+      ++row_;
+      --waiting_;
+    }
+    learn_rows(0, batch_.size());
+    if (bad_place) {
+      summary_.count = *bad_place;
+      throw failure(*bad_place, reason, true);
+    }
+  }
+
+  /// What follows the last reward, when all have been learned. Throws DataError if the log cannot be read on.
+  void finish() {
+    drop_finished_blocks();
+    summary_.count = start_;
+    if (blocks_.empty()) return;
+    const BadPlace& bad = *blocks_.front().bad;
+    summary_.count += bad.at;
+    throw failure(summary_.count, bad.reason, bad.of_one);
+  }
+
+ private:
+  /// Whether there is a reward left, in the first block, at row_.
+  bool drop_finished_blocks() {
+    while (!blocks_.empty() && row_ == blocks_.front().size() && !blocks_.front().bad) {
+      start_ += blocks_.front().length;
+      bytes_ += blocks_.front().bytes;
+      summary_.passed_over += blocks_.front().passed_over;
+      row_ = 0;
+      blocks_.pop_front();
+    }
+    return !blocks_.empty() && row_ < blocks_.front().size();
+  }
+
+  /// Adds a reward to the batch, and its user, if new, to the bandit.
+  void accept(const RewardBlock& block, std::size_t row) {
+    const std::size_t d = bandit_.options().dimension;
+    const auto context = std::span(block.contexts).subspan(row * d, d);
+    const NodeId user = block.numbers.empty() ? user_named(block.name(row), context, block.rewards[row])
+                                              : user_numbered(block.numbers[row], context, block.rewards[row]);
+    bandit_.check(user, context, block.rewards[row]);
+    batch_.add(user, context, block.rewards[row]);
+  }
+
+  NodeId user_named(std::string_view name, std::span<const double> context, double reward) {
+    if (users_.is_new(name)) {
+      bandit_.check_new_user(context, reward);
+      users_.add(name);
+      ++summary_.new_users;
+    }
+    return bandit_.user(name);
+  }
+
+  NodeId user_numbered(std::uint32_t number, std::span<const double> context, double reward) {
+    const auto known = by_number_.find(number);
+    if (known != by_number_.end()) return known->second;
+    const NodeId user = user_named(format_.user_name(number), context, reward);
+    by_number_.emplace(number, user);
+    return user;
+  }
+
+  /// A batch that does not fit into memory is learned in smaller ones.
+  void learn_rows(std::size_t begin, std::size_t end) {
+    if (begin == end) return;
+    try {
+      bandit_.update(batch_.table(begin, end));
+    } catch (const CapacityError&) {
+      if (end - begin == 1) throw;
+      const std::size_t middle = begin + (end - begin) / 2;
+      learn_rows(begin, middle);
+      learn_rows(middle, end);
+      return;
+    }
+    summary_.learned += end - begin;
+    summary_.count = ends_[end - 1];
+  }
+
+  [[nodiscard]] DataError failure(std::size_t place, const std::string& reason, bool of_one) const {
+    const std::string unit = format_.unit();
+    if (of_one && unit == "line") return {name_, place + 1, reason};
+    if (of_one) return {name_, 0, fmt::format("{} {}: {}", unit, place + 1, reason)};
+    return {name_, 0, fmt::format("{} (after {} {})", reason, unit, place)};
+  }
+
+  Bandit& bandit_;
+  NewUsers users_;
+  const RewardFormat& format_;
+  std::string name_;
+  FitSummary& summary_;
+  std::deque<RewardBlock> blocks_;
+  std::size_t waiting_ = 0;  // rewards in the blocks that are not in a batch yet
+  std::size_t row_ = 0;      // the next of the first block
+  std::size_t start_ = 0;    // where the first block begins in the log
+  std::size_t bytes_ = 0;    // of the blocks before it
+  std::unordered_map<std::uint32_t, NodeId> by_number_;
+  RewardBatch batch_;
+  std::vector<std::size_t> ends_;  // of the log up to each reward of the batch
+};
+
+}  // namespace
+
+void fit(Bandit& bandit, std::unique_ptr<RewardFormat> log, const std::string& name, const FitOptions& options,
+         FitSummary& summary) {
+  const std::size_t batch = options.batch > 0 ? options.batch : default_batch(bandit.options().dimension);
+  const std::size_t threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  summary.unit = log->unit();
+  RewardLog reader(std::move(log), threads, batch);
+  WaitingRewards waiting(bandit, reader.format(), name, summary);
+  const auto goes_on = [&options] { return !options.keep_going || options.keep_going(); };
+  std::exception_ptr failure;
+  for (bool more = true; more && goes_on();) {
+    bool pauses = false;
+    try {
+      RewardLog::Next next = reader.next();
+      pauses = !next.block && !next.ended;
+      more = !next.ended && !(next.block && next.block->bad);
+      if (next.block) waiting.take(*std::move(next.block));
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+      more = false;
+    }
+    // Whole batches, and what there is where nothing follows, or nothing for now.
+    const std::size_t enough = pauses || !more ? 1 : batch;
+    while (waiting.size() >= enough && goes_on()) {
+      waiting.learn(batch);
+      if (options.progress) options.progress(waiting.bytes());
+    }
+  }
+  if (!goes_on()) return;
+  waiting.finish();
+  if (failure) std::rethrow_exception(failure);
+}
+
+namespace {
+
+struct Request {
+  BanditRequest bandit;
+  std::string events;
+  std::string save;
+  std::size_t batch = 0;
+  bool json = false;
+};
+
+void print_summary(const Bandit& bandit, const FitSummary& fitted, bool json) {
+  const BanditSummary summary = bandit.summary();
+  if (json) {
+    Json object = {{"policy", name_of(summary.policy)},
+                   {fitted.unit + "s", fitted.count},
+                   {"learned", fitted.learned},
+                   {"passed_over", fitted.passed_over}};
+    add_to(object, summary, fitted.new_users);
+    report(json_line(object) + "\n");
+    return;
+  }
+  report(fmt::format("{}: {} rewards learned{}\n", name_of(summary.policy), fitted.learned,
+                     fitted.passed_over == 0
+                         ? ""
+                         : fmt::format(", {} lines passed over, which only ask for a decision", fitted.passed_over)));
+  report(described(summary, fitted.new_users));
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  return failed ? 0 : size;
+}
+
+/// Whatever ends it, what was learned up to there is saved, and only then reported.
+void run(const Request& request) {
+  check_can_be_saved(request.save);
+  auto source = open_bytes(request.events);
+  Bandit bandit = make_bandit(request.bandit);
+  const StopOnSignal stop;
+  const std::string name = request.events == "-" ? "standard input" : request.events;
+  FitSummary summary;
+  const auto learned = [&summary] {
+    return Learned{.count = summary.count, .unit = summary.unit, .nothing = summary.learned == 0};
+  };
+  try {
+    Progress progress("bytes", size_of(request.events));
+    fit(bandit, format_of(std::move(source), bandit.options().dimension, name), name,
+        {.batch = request.batch,
+         .threads = request.bandit.bandit.engine.threads,
+         .keep_going = [] { return !interrupted(); },
+         .progress = [&progress](std::size_t bytes) { progress.show(bytes); }},
+        summary);
+  } catch (const std::exception&) {
+    const std::exception_ptr failure = std::current_exception();
+    report(save_after_failure(bandit, request.save, learned()));
+    std::rethrow_exception(failure);
+  }
+  save_at_the_end(bandit, request.save, learned());
+  print_summary(bandit, summary, request.json);
+  exit_after_signal();
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+  auto options = std::make_shared<Request>();
+  auto* command = app.add_subcommand("fit", "Learn the rewards of a log, as fast as it goes, and save the bandit");
+  command->footer(
+      "The log has a JSON object a line:\n"
+      "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}   learn\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..]}           passed over\n"
+      "or it is a file that Python's goblin.write_events wrote. A user who is not in the graph joins without friends.\n"
+      "Ctrl-C keeps what was learned.\n\n"
+      "Example:\n"
+      "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --save model.goblin");
+  add_bandit_options(*command, options->bandit);
+  command->add_option("--events", options->events, "The log; - is standard input")->required();
+  add_save_option(*command, options->save, "Save the bandit at the end, which may be a bad line or a signal")
+      ->required();
+  command->add_option("--batch", options->batch, "Rewards that are learned at once (default: a million, or a GB)")
+      ->check(positive_whole_number());
+  command->add_flag("--json", options->json, "The summary as one JSON object");
+  command->callback([options] {
+    check_bandit_options(options->bandit);
+    run(*options);
+  });
+}
+
+}  // namespace goblin::app

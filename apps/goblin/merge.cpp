@@ -1,0 +1,56 @@
+#include "bandit_options.hpp"
+#include "commands.hpp"
+#include "goblin/error.hpp"
+#include "report.hpp"
+#include "saving.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+namespace {
+
+struct Request {
+  std::vector<std::string> models;
+  std::string save;
+};
+
+void run(const Request& request) {
+  check_can_be_saved(request.save);
+  Bandit bandit = Bandit::load(request.models.front());
+  for (std::size_t k = 1; k < request.models.size(); ++k) {
+    const Bandit other = Bandit::load(request.models[k]);
+    try {
+      bandit.merge(other);
+    } catch (const std::invalid_argument& error) {
+      throw DataError(request.models[k], 0,
+                      fmt::format("cannot be merged into {}: {}", request.models.front(), error.what()));
+    }
+  }
+  bandit.save(request.save);
+  const BanditSummary summary = bandit.summary();
+  report(fmt::format("{}: {} rewards\n", name_of(summary.policy), summary.rewards));
+  report(described(summary, 0));
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app) {
+  auto options = std::make_shared<Request>();
+  auto* command = app.add_subcommand("merge", "Make one bandit of several that learned parts of a log");
+  command->footer(
+      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; alpha and engine are "
+      "those "
+      "of\nthe first. A part that all of them began with counts as often as there are models.\n\n"
+      "Example:\n"
+      "  goblin merge monday.goblin tuesday.goblin --save both.goblin");
+  command->add_option("models", options->models, "Saved bandits")->required()->expected(2, -1);
+  add_save_option(*command, options->save, "Where the merged bandit goes")->required();
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace goblin::app
