@@ -7,6 +7,24 @@ namespace {
 
 constexpr std::uint32_t one_reader = 4;
 constexpr std::uint32_t writer_bits = 3;
+constexpr int spins = 200;  // some microseconds
+
+constexpr std::uint32_t bits_of(std::uint32_t writer) { return 1 | (writer & 1) << 1; }
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+template <typename Done>
+void wait_until(const std::atomic<std::uint32_t>& number, Done done) {
+  for (int k = 0; k < spins; ++k) {
+    if (done(number.load())) return;
+    pause();
+  }
+  for (std::uint32_t now = number.load(); !done(now); now = number.load()) number.wait(now);
+}
 
 /// Which part a thread reads through: its own variables lie elsewhere than those of others.
 std::size_t part_of_this_thread(std::size_t parts) {
@@ -17,11 +35,26 @@ std::size_t part_of_this_thread(std::size_t parts) {
 }  // namespace
 
 void PhaseFairLock::lock() {
+  for (int k = 0; k < spins; ++k) {
+    if (try_lock()) return;
+    pause();
+  }
   const std::uint32_t number = next_writer_.fetch_add(1);
-  for (std::uint32_t turn = writer_.load(); turn != number; turn = writer_.load()) writer_.wait(turn);
+  wait_until(writer_, [number](std::uint32_t turn) { return turn == number; });
   // From here on new readers wait; those who came before finish.
-  const std::uint32_t before = arrived_.fetch_add(1 | (number & 1) << 1);
-  for (std::uint32_t left = left_.load(); left != before; left = left_.load()) left_.wait(left);
+  const std::uint32_t before = arrived_.fetch_add(bits_of(number));
+  wait_until(left_, [before](std::uint32_t left) { return left == before; });
+}
+
+bool PhaseFairLock::try_lock() {
+  std::uint32_t number = writer_.load();
+  std::uint32_t arrived = arrived_.load();
+  if (arrived != left_.load() || next_writer_.load() != number) return false;
+  if (!next_writer_.compare_exchange_strong(number, number + 1)) return false;
+  if (arrived_.compare_exchange_strong(arrived, arrived + bits_of(number))) return true;
+  writer_.fetch_add(1);  // a reader came first
+  writer_.notify_all();
+  return false;
 }
 
 void PhaseFairLock::unlock() {
@@ -34,7 +67,7 @@ void PhaseFairLock::unlock() {
 void PhaseFairLock::lock_shared() {
   const std::uint32_t writer = arrived_.fetch_add(one_reader) & writer_bits;
   if (writer == 0) return;
-  for (std::uint32_t now = arrived_.load(); (now & writer_bits) == writer; now = arrived_.load()) arrived_.wait(now);
+  wait_until(arrived_, [writer](std::uint32_t arrived) { return (arrived & writer_bits) != writer; });
 }
 
 void PhaseFairLock::unlock_shared() {

@@ -12,11 +12,14 @@ namespace goblin {
 /// ticket lock of Brandenburg and Anderson, "Reader-Writer Synchronization for Shared-Memory Multiprocessor Real-Time
 /// Systems", 2009. std::shared_mutex lets a stream of readers keep a writer out for ever.)
 ///
-/// Taking it costs two atomic additions while nobody is in the way. Those who wait spin for a moment, then sleep. It
-/// fills a cache line, so that neighbours in an array do not slow each other down.
+/// Taking it costs a few atomic operations while nobody is in the way. Those who wait spin for some microseconds, then
+/// sleep. While a writer spins, readers still come and go; only then it makes them wait for its turn. It fills a cache
+/// line, so that neighbours in an array do not slow each other down.
 class alignas(64) PhaseFairLock {
  public:
   void lock();
+  /// Whether it got the lock, which it does not wait for.
+  bool try_lock();
   void unlock();
   void lock_shared();
   void unlock_shared();

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "goblin/bandit/bandit.hpp"
+#include "goblin/bandit/shared_bandit.hpp"
 #include "goblin/data/dataset.hpp"
 #include "goblin/world/world.hpp"
 #include "lock.hpp"
 #include "names.hpp"
 
 #include <memory>
+#include <mutex>
 #include <nanobind/nanobind.h>
 #include <utility>
 
@@ -24,13 +25,13 @@ struct PythonBandit {
   PythonBandit(Bandit the_bandit, const PythonNames& the_users, bool the_bandit_has_names = false)
       : bandit(std::move(the_bandit)), users(the_users), bandit_has_names(the_bandit_has_names) {}
 
-  Bandit bandit;
+  SharedBandit bandit;
   PythonNames users;
   /// The bandit came from a model file with names, and wants one for each new user. Here it is never asked by name.
   bool bandit_has_names;
-  /// Guards the bandit and the users: both change together, with the GIL held too. So who only looks up a user needs no
-  /// more than the GIL; users are never taken away.
-  mutable FairSharedMutex mutex;
+  /// Held while a user comes, first to the bandit and then, with the GIL, to the names; and by whoever wants all users
+  /// of both. Who only looks up a user needs no more than the GIL: users are never taken away.
+  mutable std::mutex users_mutex;
 };
 
 struct PythonDataset {

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <future>
 #include <limits>
-#include <mutex>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -104,8 +103,10 @@ nb::dict simulate(PythonBandit& self, const PythonWorld& world, nb::handle round
   }
   return dict_of(interruptibly<experiment::Trace>([&](const std::atomic<bool>& stop) {
     options.keep_going = [&stop] { return !stop; };
-    const WriteLock lock(self.mutex);
-    return experiment::simulate(self.bandit, *world.world, options);
+    // Other threads decide meanwhile, with the bandit as it was.
+    std::optional<experiment::Trace> trace;
+    self.bandit.change([&](Bandit& bandit) { trace = experiment::simulate(bandit, *world.world, options); });
+    return *std::move(trace);
   }));
 }
 

@@ -54,6 +54,7 @@ struct SharedBandit::State final : Access {
   void begin_reading(std::size_t place) override { place_lock(place).lock_shared(); }
   void end_reading(std::size_t place) override { place_lock(place).unlock_shared(); }
   void begin_writing(std::size_t place) override { place_lock(place).lock(); }
+  [[nodiscard]] bool try_writing(std::size_t place) override { return place_lock(place).try_lock(); }
   void end_writing(std::size_t place) override { place_lock(place).unlock(); }
   [[nodiscard]] bool readers_wait(std::size_t place) const override { return place_lock(place).readers_wait(); }
   void begin_writing_everywhere() override {
@@ -221,6 +222,7 @@ void SharedBandit::change(const std::function<void(Bandit&)>& work) {
     changed.state().belief.set_access(state_.get());
     const std::lock_guard nobody_else(state_->structure);
     std::swap(it, changed);
+    state_->publish();  // with the rest, so that no decision mixes the old and the new bandit
   });
 }
 

@@ -25,6 +25,8 @@ class Access {
   virtual void begin_reading(std::size_t place) = 0;
   virtual void end_reading(std::size_t place) = 0;
   virtual void begin_writing(std::size_t place) = 0;
+  /// The same if nobody reads or writes there; else false.
+  [[nodiscard]] virtual bool try_writing(std::size_t place) = 0;
   virtual void end_writing(std::size_t place) = 0;
   /// Of a place that the caller writes.
   [[nodiscard]] virtual bool readers_wait(std::size_t place) const = 0;

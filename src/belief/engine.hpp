@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace goblin {
 
@@ -154,13 +155,26 @@ class Engine {
   /// A number that other engines are not likely to have.
   [[nodiscard]] std::size_t first_place() const { return reinterpret_cast<std::uintptr_t>(this) / alignof(double); }
 
-  /// Changes all nodes by change(first, end), a few of them at a time, so that those who read the others need not wait.
+  /// Changes all nodes by change(first, end), a few of them at a time, so that those who read the others need not wait;
+  /// nodes that are being read come last. `change` does not throw.
   template <typename Change>
   void write_nodes(Change change) {
     if (access_ == nullptr) return change(std::size_t{0}, node_count());
-    for (std::size_t first = 0; first < node_count(); first += Access::nodes_in_a_place) {
-      const Writing writing(access_, place(first));
+    const auto change_at = [&](std::size_t first) {
       change(first, std::min(first + Access::nodes_in_a_place, node_count()));
+      access_->end_writing(place(first));
+    };
+    std::vector<std::size_t> read_now;
+    for (std::size_t first = 0; first < node_count(); first += Access::nodes_in_a_place) {
+      if (access_->try_writing(place(first))) {
+        change_at(first);
+      } else {
+        read_now.push_back(first);
+      }
+    }
+    for (const std::size_t first : read_now) {
+      access_->begin_writing(place(first));
+      change_at(first);
     }
   }
 

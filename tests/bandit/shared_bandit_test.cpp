@@ -105,8 +105,8 @@ TEST_P(SharedBanditTest, changes_as_a_bandit_does) {
     NodeId joined = 0;
     both([&](auto& bandit) { joined = bandit.add_user(); });
     both([&](auto& bandit) { bandit.add_edge(joined, 0, 2.0); });
-    const auto context = world.round(7).context(0);
-    both([&](auto& bandit) { bandit.update(joined, context, 1.0); });
+    const auto some_round = world.round(7);
+    both([&](auto& bandit) { bandit.update(joined, some_round.context(0), 1.0); });
     both([](auto& bandit) { bandit.set_alpha(0.3); });
     if (uses_clusters(policy)) both([&](auto& bandit) { bandit.move_user(joined, 1); });
     learn_batch(30);
@@ -147,10 +147,9 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
       const std::size_t before = shared.rewards();
       shared.select(user, {contexts, world.dimension}, {}, decision);
       ++decisions;
-      const auto moment = std::find_if(moments.begin(), moments.end(),
+      const auto moment = std::find_if(moments.begin() + static_cast<std::ptrdiff_t>(before), moments.end(),
                                        [&](const Decision& one) { return one.means == decision.means; });
-      ASSERT_NE(moment, moments.end()) << "no number of rewards gives these means";
-      ASSERT_GE(static_cast<std::size_t>(moment - moments.begin()), before);
+      ASSERT_NE(moment, moments.end()) << "no number of rewards from " << before << " on gives these means";
       // t may be older than the covariance, but it is the same for all arms.
       if (before == 0) continue;
       const double factor = decision.widths[0] / moment->widths[0];
@@ -169,8 +168,8 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
 /// The engine local lets decisions in while a reward spreads: their bounds hold then, too.
 TEST(SharedBandit, bounds_hold_while_a_reward_spreads) {
   const Scenario world{
-      .name = "large", .graph = generate::random({.nodes = 400, .edges = 2000, .seed = 5}), .dimension = 3};
-  constexpr std::size_t rewards = 60;
+      .name = "large", .graph = generate::random({.nodes = 200, .edges = 1000, .seed = 5}), .dimension = 3};
+  constexpr std::size_t rewards = 40;
   constexpr NodeId user = 17;
   const auto contexts = world.round(5000).contexts;
   const auto options = [&](EngineKind kind) {
@@ -292,7 +291,7 @@ TEST_P(SharedBanditTest, nobody_starves) {
   const Scenario world = small_world();
   SharedBandit shared(made(world));
   const auto contexts = world.round(5000).contexts;
-  constexpr std::size_t enough = 300;
+  const std::size_t enough = GetParam() == EngineKind::local ? 30 : 300;
   std::atomic<std::size_t> learned = 0;
   std::atomic<std::size_t> copied = 0;
   std::array<std::atomic<std::size_t>, 2> decided = {};
@@ -332,7 +331,7 @@ TEST(SharedBandit, a_change_that_fails_changes_nothing) {
   EXPECT_THROW(shared.update(0, std::vector<double>{1.0}, 1.0), std::invalid_argument);
   EXPECT_THROW(shared.update(99, world.round(0).context(0), 1.0), UnknownUser);
   EXPECT_THROW(shared.set_alpha(-1.0), std::invalid_argument);
-  EXPECT_THROW(shared.rank(0, {world.round(0).contexts, world.dimension}, 0), std::invalid_argument);
+  EXPECT_THROW((void)shared.rank(0, {world.round(0).contexts, world.dimension}, 0), std::invalid_argument);
   EXPECT_THROW((void)shared.select("nobody", {world.round(0).contexts, world.dimension}), UnknownUser);
   EXPECT_EQ(shared.snapshot().to_bytes(), before);
 

@@ -98,8 +98,34 @@ def test_other_threads_run_while_it_works() -> None:
     assert ticks > 20
 
 
-def test_selects_are_not_held_up_by_a_long_update() -> None:
-    """Not for ever, that is: readers wait without the GIL, and a writer gets its turn among readers."""
+def test_decisions_go_on_during_a_simulation() -> None:
+    """They see the bandit as it was, and when the simulation is done, as it is."""
+    world = goblin.Cliques(graph_noise=500)
+    bandit = goblin.GobLin(world.graph)
+    X = world.round(0).X
+    bandit.update(1, X[0], 1.0)
+    before = bandit.scores(1, X).score
+    done = threading.Event()
+    decisions = 0
+
+    def simulate() -> None:
+        goblin.simulate(bandit, world, rounds=3000, record_every=0)
+        done.set()
+
+    thread = threading.Thread(target=simulate)
+    thread.start()
+    while not done.is_set():
+        scores = bandit.scores(1, X).score
+        if bandit.rewards == 1:
+            assert (scores == before).all()
+            decisions += 1
+    thread.join()
+    assert decisions > 20
+    assert bandit.rewards == 3001 and (bandit.scores(1, X).score != before).any()
+
+
+def test_selects_and_a_long_update_take_turns() -> None:
+    """Nobody waits with the GIL held, and nobody starves."""
     world = goblin.Cliques(graph_noise=500)
     bandit = goblin.GobLin(world.graph)
     X = world.round(0).X

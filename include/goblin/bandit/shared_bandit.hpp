@@ -35,16 +35,17 @@ struct EvidenceCopy {
 ///         for (int reward = 0; reward < 1000; ++reward) bandit.update(0, std::span(arms).first(2), 1.0);
 ///       });
 ///       std::jthread service([&] {
-///         for (int request = 0; request < 1000; ++request) bandit.select(1, {arms, 2});
+///         goblin::Decision decision;  // its memory is used again
+///         for (int request = 0; request < 1000; ++request) bandit.select(1, {arms, 2}, {}, decision);
 ///       });
 ///       learner.join();
 ///       std::cout << "user 2 gets arm " << bandit.select(2, {arms, 2}).arm << '\n';
 ///     }
 ///
 /// Decisions do not wait for what is being learned. A reward is worked out beside them, and what it changes is put in
-/// place a few nodes at a time, each within a microsecond. A decision sees the belief about its user as it is before or
-/// after a reward, never something in between; all that a call changed is seen by every decision that begins after the
-/// call. docs/threads.md says how, and what the rest may wait for.
+/// place a few nodes at a time, which takes microseconds. A decision sees the belief about its user as it is before or
+/// after a reward (with the engine local also on the way, and its bounds hold there); all that a call changed is seen by
+/// every decision that begins after the call. docs/threads.md says how, and what the rest may wait for.
 ///
 /// What changes the bandit is done one call after the other, in the order of the calls. Nobody starves: neither
 /// decisions, nor rewards, nor snapshots. Arguments, results and exceptions are those of Bandit.

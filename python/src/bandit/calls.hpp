@@ -4,7 +4,6 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -36,24 +35,10 @@ inline void check_given(const char* call, const char* name, nb::handle value) {
   if (value.ptr() == Py_Ellipsis) throw nb::type_error((std::string(call) + ": " + name + " is missing").c_str());
 }
 
-/// Reads the bandit, beside other readers and without the GIL.
-template <typename Work>
-void read(const PythonBandit& self, Work work) {
-  work_under<ReadLock>(self.mutex, work);
-}
-
-/// Changes the bandit, alone and without the GIL.
-template <typename Work>
-void change(PythonBandit& self, Work work) {
-  work_under<WriteLock>(self.mutex, work);
-}
-
-/// What ask(bandit) gives; see read.
+/// What ask(bandit) gives, without the GIL.
 template <typename Ask>
 auto asked(const PythonBandit& self, Ask ask) {
-  std::optional<decltype(ask(self.bandit))> result;
-  read(self, [&] { result.emplace(ask(self.bandit)); });
-  return *std::move(result);
+  return without_gil([&] { return ask(self.bandit); });
 }
 
 /// Does something with an array; what the library says about its numbers gets the array's name and shape.
@@ -66,7 +51,7 @@ void naming(const Array<double>& array, Work work) {
   }
 }
 
-inline std::size_t dimension_of(const PythonBandit& self) { return self.bandit.options().dimension; }
+inline std::size_t dimension_of(const PythonBandit& self) { return self.bandit.dimension(); }
 
 /// Checks the contexts of a batch: (rows, dimension), a row for each user.
 inline void check_rows(const Array<double>& contexts, std::size_t rows, std::size_t dimension) {

@@ -36,7 +36,7 @@ void ask_about(const PythonBandit& self, const char* call, nb::handle user, nb::
                   "(" + std::to_string(arms) + ",), one a candidate");
     mask = {reinterpret_cast<const std::uint8_t*>(flags->all().data()), arms};
   }
-  naming(contexts, [&] { read(self, [&] { ask(index, Contexts{contexts.all(), dimension}, mask); }); });
+  naming(contexts, [&] { without_gil([&] { ask(index, Contexts{contexts.all(), dimension}, mask); }); });
 }
 
 std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
@@ -95,7 +95,7 @@ nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::
   std::vector<double> means;
   means.reserve(who.size() * arms);
   naming(x, [&] {
-    read(self, [&] {
+    without_gil([&] {
       Decision decision;
       for (std::size_t begin = 0, end = 0; begin < who.size() && arms > 0; begin = end) {
         while (end < who.size() && who[end] == who[begin]) ++end;  // rows of the same user go together

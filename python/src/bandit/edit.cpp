@@ -15,11 +15,11 @@ void add_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
   std::optional<NodeId> wanted;
   if (!cluster.is_none()) wanted = static_cast<NodeId>(whole_argument(cluster, "cluster"));
   const std::string text = self.bandit_has_names ? text_of(plain) : "";
-  const WriteLock lock = lock_with_gil<WriteLock>(self.mutex);
+  const auto lock = lock_with_gil(self.users_mutex);
   if (self.users.contains(plain)) {
     throw std::invalid_argument("user: " + shown(plain) + " (must not be there already)");
   }
-  self.bandit.add_user(text, wanted);
+  without_gil([&] { self.bandit.add_user(text, wanted); });
   self.users.add(plain);
 }
 
@@ -30,7 +30,7 @@ void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, nb::handl
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
   if (a == b) throw std::invalid_argument("friend: " + shown(friend_) + " (must be somebody else than the user)");
-  change(self, [&] { self.bandit.add_edge(a, b, number); });
+  without_gil([&] { self.bandit.add_edge(a, b, number); });
 }
 
 void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
@@ -39,7 +39,7 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   const NodeId a = self.users.find(user);
   const NodeId b = self.users.find(friend_);
   try {
-    change(self, [&] { self.bandit.remove_edge(a, b); });
+    without_gil([&] { self.bandit.remove_edge(a, b); });
   } catch (const std::invalid_argument&) {
     throw std::invalid_argument("edge: " + shown(user) + " to " + shown(friend_) + " (must be in the graph)");
   }
@@ -53,12 +53,12 @@ void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
   if (number > std::numeric_limits<NodeId>::max()) {
     throw std::invalid_argument("cluster: " + shown(cluster) + " (must be at most the number of clusters)");
   }
-  change(self, [&] { self.bandit.move_user(index, static_cast<NodeId>(number)); });
+  without_gil([&] { self.bandit.move_user(index, static_cast<NodeId>(number)); });
 }
 
 void set_alpha(PythonBandit& self, nb::handle alpha) {
   const double number = number_argument(alpha, "alpha");
-  change(self, [&] { self.bandit.set_alpha(number); });
+  without_gil([&] { self.bandit.set_alpha(number); });
 }
 
 constexpr const char* alpha_doc = R"(How much uncertainty attracts; 0 never explores. May be set at any time.
@@ -144,8 +144,7 @@ void bind_editing(BanditClass& bandit) {
   bandit.def("move_user", &move_user, needed("user"), needed("cluster"),
              nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
   bandit.def_prop_rw(
-      "alpha",
-      [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.options().alpha; }); },
+      "alpha", [](const PythonBandit& self) { return asked(self, [](const SharedBandit& it) { return it.alpha(); }); },
       &set_alpha, nb::for_getter(nb::sig("def alpha(self) -> float")),
       nb::for_setter(nb::sig("def alpha(self, value: float, /) -> None")), nb::for_setter(nb::arg("value").none()),
       alpha_doc);

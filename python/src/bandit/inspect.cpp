@@ -13,63 +13,52 @@ namespace {
 
 nb::object mean(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  return array_of(asked(self, [&](const Bandit& it) { return it.mean(index); }));
+  return array_of(asked(self, [&](const SharedBandit& it) { return it.mean(index); }));
 }
 
 nb::object covariance(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
   const std::size_t dimension = dimension_of(self);
-  return array_of(asked(self, [&](const Bandit& it) { return it.covariance(index); }), {dimension, dimension});
+  return array_of(asked(self, [&](const SharedBandit& it) { return it.covariance(index); }), {dimension, dimension});
 }
 
 nb::object evidence(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
   const std::size_t dimension = dimension_of(self);
   std::vector<double> contexts(dimension * dimension, 0.0);
-  std::vector<double> rewards(dimension, 0.0);
-  std::size_t count = 0;
-  double squared_rewards = 0.0;
-  read(self, [&] {
-    const UserEvidence seen = self.bandit.evidence(index);
-    count = seen.count;
-    squared_rewards = seen.squared_rewards;
-    std::copy(seen.rewards.begin(), seen.rewards.end(), rewards.begin());
-    auto packed = seen.contexts.begin();  // the lower triangle, column by column
-    for (std::size_t column = 0; column < dimension && packed != seen.contexts.end(); ++column) {
-      for (std::size_t row = column; row < dimension; ++row, ++packed) {
-        contexts[row * dimension + column] = contexts[column * dimension + row] = *packed;
-      }
+  EvidenceCopy seen = asked(self, [&](const SharedBandit& it) { return it.evidence(index); });
+  seen.rewards.resize(dimension, 0.0);  // it is empty where there are none
+  auto packed = seen.contexts.begin();  // the lower triangle, column by column
+  for (std::size_t column = 0; column < dimension && packed != seen.contexts.end(); ++column) {
+    for (std::size_t row = column; row < dimension; ++row, ++packed) {
+      contexts[row * dimension + column] = contexts[column * dimension + row] = *packed;
     }
-  });
+  }
   return nb::module_::import_("goblin._types")
-      .attr("Evidence")(array_of(std::move(contexts), {dimension, dimension}), array_of(std::move(rewards)), count,
-                        squared_rewards);
+      .attr("Evidence")(array_of(std::move(contexts), {dimension, dimension}), array_of(std::move(seen.rewards)),
+                        seen.count, seen.squared_rewards);
 }
 
 /// A number, or an array where the nodes have ridges of their own.
 nb::object ridge(const PythonBandit& self) {
-  const auto [one, of_nodes] = asked(self, [](const Bandit& it) {
-    std::vector<double> ridges = it.options().node_ridges;
-    if (!ridges.empty()) ridges.resize(it.node_count(), it.options().ridge);  // nodes that came later
-    return std::pair(it.options().ridge, std::move(ridges));
+  const auto [one, of_nodes] = asked(self, [](const SharedBandit& it) {
+    BanditOptions options = it.options();
+    auto& ridges = options.node_ridges;
+    if (!ridges.empty()) ridges.resize(it.node_count(), options.ridge);  // nodes that came later
+    return std::pair(options.ridge, std::move(ridges));
   });
   return of_nodes.empty() ? nb::cast(one) : array_of(of_nodes);
 }
 
 std::optional<NodeId> cluster(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  return asked(self, [&](const Bandit& it) { return it.cluster(index); });
+  return asked(self, [&](const SharedBandit& it) { return it.cluster(index); });
 }
 
-/// The lock is held over both, the graph and the users, so that they belong together.
+/// The mutex is held over both, the graph and the users, so that they belong together.
 PythonGraph graph(const PythonBandit& self) {
-  const ReadLock lock = lock_with_gil<ReadLock>(self.mutex);
-  std::optional<Graph> graph;
-  {
-    const nb::gil_scoped_release released;
-    graph.emplace(self.bandit.graph());
-  }
-  return {*std::move(graph), self.users};
+  const auto lock = lock_with_gil(self.users_mutex);
+  return {asked(self, [](const SharedBandit& it) { return it.graph(); }), self.users};
 }
 
 constexpr const char* mean_doc = R"(``w_i``, what is believed of the user's vector: an array of shape (dimension,).
@@ -150,7 +139,9 @@ void bind_inspecting(BanditClass& bandit) {
              "The user's cluster, where the policy has clusters.");
   bandit.def(
       "summary",
-      [](const PythonBandit& self) { return summary_of(asked(self, [](const Bandit& it) { return it.summary(); })); },
+      [](const PythonBandit& self) {
+        return summary_of(asked(self, [](const SharedBandit& it) { return it.summary(); }));
+      },
       nb::sig("def summary(self) -> dict[str, typing.Any]"),
       "What was asked for and what is used: the engine of each connected component and why, the bytes.");
   bandit.def(
@@ -174,11 +165,12 @@ void bind_inspecting(BanditClass& bandit) {
       "coupling", [](const PythonBandit& self) { return self.bandit.options().coupling; },
       "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");
   bandit.def_prop_ro(
-      "rewards", [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.rewards(); }); },
+      "rewards",
+      [](const PythonBandit& self) { return asked(self, [](const SharedBandit& it) { return it.rewards(); }); },
       "The number of rewards learned.");
   bandit.def_prop_ro(
       "log_determinant",
-      [](const PythonBandit& self) { return asked(self, [](const Bandit& it) { return it.log_determinant(); }); },
+      [](const PythonBandit& self) { return asked(self, [](const SharedBandit& it) { return it.log_determinant(); }); },
       "``ln |M_t|`` of the paper's Theorem 1.");
 }
 

@@ -1,7 +1,6 @@
 #include "bandit/calls.hpp"
 
 #include <nanobind/stl/string.h>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,17 +8,13 @@
 namespace goblin::python {
 namespace {
 
-/// Makes something of the bandit, without the GIL, while the caller holds its lock.
-template <typename Make>
-auto without_gil(Make make) {
-  const nb::gil_scoped_release released;
-  return make();
+Bandit snapshot_of(const PythonBandit& bandit) {
+  return asked(bandit, [](const SharedBandit& it) { return it.snapshot(); });
 }
 
 void copy(PythonBandit* self, const PythonBandit& other) {
-  const ReadLock lock = lock_with_gil<ReadLock>(other.mutex);
-  Bandit copied = without_gil([&] { return Bandit(other.bandit); });
-  new (self) PythonBandit(std::move(copied), other.users, other.bandit_has_names);
+  const auto lock = lock_with_gil(other.users_mutex);
+  new (self) PythonBandit(snapshot_of(other), other.users, other.bandit_has_names);
 }
 
 /// The bandit of a model file.
@@ -30,18 +25,23 @@ void load(PythonBandit* self, const std::string& path) {
   new (self) PythonBandit(std::move(loaded), users, !texts.empty());
 }
 
-/// The lock is held from asking for the users' names to the end of the file: users who come meanwhile wait.
+/// The file holds the bandit and the names of one moment; what comes while it is written does not wait.
 void save(const PythonBandit& self, const std::string& path) {
-  const ReadLock lock = lock_with_gil<ReadLock>(self.mutex);
+  auto lock = lock_with_gil(self.users_mutex);
+  const Bandit snapshot = snapshot_of(self);
   const Names texts = self.users.texts();
-  without_gil([&] { self.bandit.save(path, texts); });
+  lock.unlock();
+  without_gil([&] { snapshot.save(path, texts); });
 }
 
 /// What a pickle holds: the bytes of a model file, and the users.
 nb::tuple content(const PythonBandit& self) {
-  const ReadLock lock = lock_with_gil<ReadLock>(self.mutex);
-  const std::string bytes = without_gil([&] { return self.bandit.to_bytes(); });
-  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), self.users.list());
+  auto lock = lock_with_gil(self.users_mutex);
+  const Bandit snapshot = snapshot_of(self);
+  const nb::list users = self.users.list();
+  lock.unlock();
+  const std::string bytes = without_gil([&] { return snapshot.to_bytes(); });
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), users);
 }
 
 void restore(PythonBandit* self, const nb::bytes& content, nb::handle given_users) {

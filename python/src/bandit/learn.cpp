@@ -22,12 +22,12 @@ void update(PythonBandit& self, nb::handle user, nb::handle context, nb::handle 
   const double number = number_argument(reward, "reward");
   if (!std::isfinite(number)) throw std::invalid_argument("reward: " + shown(reward) + " (must be finite)");
   const NodeId index = self.users.find(user);
-  naming(x, [&] { change(self, [&] { self.bandit.update(index, x.all(), number); }); });
+  naming(x, [&] { without_gil([&] { self.bandit.update(index, x.all(), number); }); });
 }
 
 /// Learns for 20 milliseconds, or one reward if that takes longer, and gives what is left of the batch. Pieces double,
 /// so that the last takes about as long as all before it.
-std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const Observation> batch) {
+std::span<const Observation> learn_for_a_while(SharedBandit& bandit, std::span<const Observation> batch) {
   const auto begin = std::chrono::steady_clock::now();
   const auto time_left = [&] { return std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(10); };
   for (std::size_t count = 1; !batch.empty() && time_left(); count *= 2) {
@@ -38,7 +38,7 @@ std::span<const Observation> learn_for_a_while(Bandit& bandit, std::span<const O
   return batch;
 }
 
-/// Checks the whole batch, then learns it bit by bit: in between other threads get the lock, and Ctrl-C is heard.
+/// Checks the whole batch, then learns it bit by bit: in between other threads get to learn, and Ctrl-C is heard.
 nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts, nb::handle rewards) {
   check_given("partial_fit", "users", users);
   check_given("partial_fit", "X", contexts);
@@ -59,9 +59,9 @@ nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts,
     }
     batch.push_back({who[k], x.all().subspan(k * dimension, dimension), payoffs.all()[k]});
   }
-  naming(x, [&] { read(self, [&] { self.bandit.check(batch); }); });
+  naming(x, [&] { without_gil([&] { self.bandit.check(batch); }); });
   for (std::span<const Observation> left = batch; !left.empty();) {
-    naming(x, [&] { change(self, [&] { left = learn_for_a_while(self.bandit, left); }); });
+    naming(x, [&] { without_gil([&] { left = learn_for_a_while(self.bandit, left); }); });
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return nb::borrow(object);

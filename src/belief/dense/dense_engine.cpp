@@ -171,24 +171,25 @@ DenseEngine::Block DenseEngine::shown_block(std::size_t node) const {
 
 void DenseEngine::apply_waiting() {
   if (waiting_count_ == 0) return;
-  if (waiting_count_ == 1) {
-    inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.col(0), -1.0);
-  } else {
-    inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.leftCols(waiting_count_), -1.0);
-  }
-  waiting_count_ = 0;
-}
-
-/// The product changes all of N^{-1} at once, and takes a while. Until it is done, decisions read copies of the
-/// diagonal blocks, n d^2 numbers.
-void DenseEngine::apply_waiting_beside_readers() {
-  const auto d = static_cast<Index>(dimension_);
+  const auto multiply = [this] {
+    if (waiting_count_ == 1) {
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.col(0), -1.0);
+    } else {
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.leftCols(waiting_count_), -1.0);
+    }
+    waiting_count_ = 0;
+  };
+  if (access_ == nullptr) return multiply();
+  const Shown nothing_waits{.waiting_count = 0, .set_aside = false};
   if (node_count() == 1) {
     return write_all_nodes([&] {
-      apply_waiting();
-      shown_[0].waiting_count = 0;
+      multiply();
+      shown_[0] = nothing_waits;
     });
   }
+  // The product changes all of N^{-1} at once, and takes a while. Until it is done, decisions read copies of the
+  // diagonal blocks, n d^2 numbers.
+  const auto d = static_cast<Index>(dimension_);
   set_aside_.resize(d, inverse_.cols());
   write_nodes([&](std::size_t begin, std::size_t end) {
     for (std::size_t node = begin; node < end; ++node) {
@@ -197,9 +198,9 @@ void DenseEngine::apply_waiting_beside_readers() {
       shown_[node].set_aside = true;
     }
   });
-  apply_waiting();
+  multiply();
   write_nodes([&](std::size_t begin, std::size_t end) {
-    for (std::size_t node = begin; node < end; ++node) shown_[node] = {.waiting_count = 0, .set_aside = false};
+    std::fill(shown_.begin() + static_cast<Index>(begin), shown_.begin() + static_cast<Index>(end), nothing_waits);
   });
 }
 
@@ -285,16 +286,9 @@ Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> con
     const Index rows = static_cast<Index>(end - begin) * d;
     mean_.segment(row, rows) += u.segment(row, rows) * gain;
     waiting_.col(waiting_count_).segment(row, rows) = u.segment(row, rows) / std::sqrt(1.0 + q);
-    if (access_ == nullptr) return;
-    for (std::size_t j = begin; j < end; ++j) shown_[j].waiting_count = waiting_count_ + 1;
+    for (std::size_t j = begin; j < end && access_ != nullptr; ++j) ++shown_[j].waiting_count;
   });
-  if (++waiting_count_ == waiting_.cols()) {
-    if (access_ == nullptr) {
-      apply_waiting();
-    } else {
-      apply_waiting_beside_readers();
-    }
-  }
+  if (++waiting_count_ == waiting_.cols()) apply_waiting();
   return {.variance = q, .solve = {}};
 }
 

@@ -66,7 +66,6 @@ class DenseEngine final : public Engine {
   void compute_mean(const ComponentEvidence& evidence);
   [[nodiscard]] Eigen::MatrixXd solve(const class ChangeColumns& columns) const;
   void apply_waiting();
-  void apply_waiting_beside_readers();
   [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;
   [[nodiscard]] Eigen::MatrixXd block(std::size_t row, std::size_t column) const;
 

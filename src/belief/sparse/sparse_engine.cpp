@@ -48,7 +48,6 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
   means_.resize(node_count() * stride());
   covariances_.resize(node_count() * covariance_size_);
   waiting_.resize(node_count() * waiting_room * stride());
-  waiting_counts_.resize(node_count());
 }
 
 SparseEngine::SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options)
@@ -106,7 +105,7 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 
 std::size_t SparseEngine::bytes() const {
   const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size();
-  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + waiting_counts_.size() + solver_.bytes();
+  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes();
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
@@ -114,6 +113,11 @@ std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_
   const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 1.0);
   return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 9.0) +
                     24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension));
+}
+
+void SparseEngine::set_access(Access* access) {
+  Engine::set_access(access);
+  shown_counts_.assign(access == nullptr ? 0 : node_count(), static_cast<std::uint8_t>(waiting_count_));
 }
 
 void SparseEngine::mean(std::size_t node, std::span<double> out) const {
@@ -125,7 +129,7 @@ void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance_column(node, c)[r];
-      for (std::size_t k = 0; k < waiting_counts_[node]; ++k) {
+      for (std::size_t k = 0; k < shown_count(node); ++k) {
         value -= waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
       }
       target(r, c) = target(c, r) = value;
@@ -139,7 +143,7 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
   evaluate_contexts(
       dimension_, means_.data() + node * stride(), [this, node](std::size_t c) { return covariance_column(node, c); },
-      {.first = waiting(node), .stride = stride(), .count = waiting_counts_[node]}, contexts, out.means, out.variances);
+      {.first = waiting(node), .stride = stride(), .count = shown_count(node)}, contexts, out.means, out.variances);
 }
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
@@ -173,33 +177,38 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   result.variance = std::max(0.0, largest * inner(solution));
   const double gain = largest * (reward - inner(means_)) / (1.0 + result.variance);
   const double root = largest / std::sqrt(1.0 + result.variance);
-  write_nodes([&](std::size_t first, std::size_t end) {
-    for (std::size_t k = first * stride(); k < end * stride(); ++k) means_[k] += gain * solution[k];
-    for (std::size_t j = first; j < end; ++j) {
-      double* term = waiting(j) + waiting_counts_[j] * stride();
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin * stride(); k < end * stride(); ++k) means_[k] += gain * solution[k];
+    for (std::size_t j = begin; j < end; ++j) {
+      double* term = waiting(j) + waiting_count_ * stride();
       for (std::size_t k = 0; k < stride(); ++k) term[k] = root * solution[j * stride() + k];
-      if (++waiting_counts_[j] == waiting_room) apply_waiting(j);
+      if (access_ != nullptr) ++shown_counts_[j];
     }
   });
+  if (++waiting_count_ == waiting_room) apply_waiting();
   solver_.observe(node, context);
   return result;
 }
 
-/// C_j -= sum of t t^T over what waits: d^2 / 2 multiplications a term.
-void SparseEngine::apply_waiting(std::size_t node) {
-  const double* terms = waiting(node);
-  const std::size_t count = waiting_counts_[node];
-  for (std::size_t c = 0; c < dimension_; ++c) {
-    const std::size_t first = c / pack_size;
-    Pack* column = packs(covariance_column(node, c) + first * pack_size);
-    for (std::size_t k = 0; k < count; ++k) {
-      const double* term = terms + k * stride();
-      const double factor = term[c];
-      const Pack* rows = packs(term) + first;
-      for (std::size_t b = 0; b < pack_count_ - first; ++b) column[b] -= factor * rows[b];
+/// C_j -= sum of t t^T over what waits, for every node: n d^2 / 2 multiplications a term, one pass over C.
+void SparseEngine::apply_waiting() {
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      const double* terms = waiting(j);
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        const std::size_t first = c / pack_size;
+        Pack* column = packs(covariance_column(j, c) + first * pack_size);
+        for (std::size_t k = 0; k < waiting_count_; ++k) {
+          const double* term = terms + k * stride();
+          const double factor = term[c];
+          const Pack* rows = packs(term) + first;
+          for (std::size_t b = 0; b < pack_count_ - first; ++b) column[b] -= factor * rows[b];
+        }
+      }
+      if (access_ != nullptr) shown_counts_[j] = 0;
     }
-  }
-  waiting_counts_[node] = 0;
+  });
+  waiting_count_ = 0;
 }
 
 /// to = C_i from.
@@ -213,7 +222,7 @@ void SparseEngine::multiply_covariance(std::size_t node, const double* from, dou
       to[c] += column[r] * from[r];
     }
   }
-  for (std::size_t k = 0; k < waiting_counts_[node]; ++k) {
+  for (std::size_t k = 0; k < waiting_count_; ++k) {
     const double* const term = waiting(node) + k * stride();
     double factor = 0.0;
     for (std::size_t c = 0; c < dimension_; ++c) factor += term[c] * from[c];
@@ -326,7 +335,7 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance(static_cast<Index>(r), static_cast<Index>(c));
-      for (std::size_t k = 0; k < waiting_counts_[node]; ++k) {
+      for (std::size_t k = 0; k < waiting_count_; ++k) {
         value += waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
       }
       covariance_column(node, c)[r] = value;
@@ -337,7 +346,7 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
 /// n d solves, a column of N^{-1} each.
 SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence) {
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
-  std::fill(waiting_counts_.begin(), waiting_counts_.end(), std::uint8_t{0});
+  waiting_count_ = 0;
   SolveSummary summary;
   for (std::size_t j = 0; j < node_count(); ++j) {
     for (std::size_t c = 0; c < dimension_; ++c) {
@@ -354,9 +363,9 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence) {
 void SparseEngine::save(BinaryWriter& out) const {
   out.array(means_);
   out.array(covariances_);
-  out.size(waiting_count());
+  out.size(waiting_count_);
   for (std::size_t j = 0; j < node_count(); ++j) {
-    out.array(std::span<const double>(waiting(j), waiting_count() * stride()));
+    out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));
   }
   for (std::size_t j = 0; j < node_count(); ++j) {
     out.number(static_cast<std::uint8_t>(solver_.observed(j).whole ? 1 : 0));
@@ -369,10 +378,9 @@ SparseEngine::SparseEngine(BinaryReader& in, const PriorMatrix& prior, std::size
     : SparseEngine(Empty{}, checked(in, prior, dimension), dimension, options) {
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
-  const std::size_t waiting_count = in.size(waiting_room - 1, "the number of waiting updates");
-  std::fill(waiting_counts_.begin(), waiting_counts_.end(), static_cast<std::uint8_t>(waiting_count));
+  waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
   for (std::size_t j = 0; j < node_count(); ++j) {
-    const auto terms = in.array<double>(waiting_count * stride(), "the waiting updates");
+    const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");
     std::copy(terms.begin(), terms.end(), waiting(j));
   }
   for (std::size_t j = 0; j < node_count(); ++j) {

@@ -28,6 +28,7 @@ class SparseEngine final : public Engine {
   [[nodiscard]] double longest_context() const override;
   [[nodiscard]] std::size_t bytes() const override;
   [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
+  void set_access(Access* access) override;
   [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<SparseEngine>(*this); }
   void mean(std::size_t node, std::span<double> out) const override;
   void covariance(std::size_t node, std::span<double> out) const override;
@@ -56,15 +57,17 @@ class SparseEngine final : public Engine {
   [[nodiscard]] double* covariance_column(std::size_t node, std::size_t c) {
     return covariances_.data() + node * covariance_size_ + column_begins_[c];
   }
-  /// How many terms wait, in every node.
-  [[nodiscard]] std::size_t waiting_count() const { return waiting_counts_.front(); }
+  /// How many terms wait, for those who read a node.
+  [[nodiscard]] std::size_t shown_count(std::size_t node) const {
+    return access_ == nullptr ? waiting_count_ : shown_counts_[node];
+  }
   [[nodiscard]] double* waiting(std::size_t node) { return waiting_.data() + node * waiting_room * stride(); }
   [[nodiscard]] const double* waiting(std::size_t node) const {
     return waiting_.data() + node * waiting_room * stride();
   }
 
   void find_strongest_coupling();
-  void apply_waiting(std::size_t node);
+  void apply_waiting();
   void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
@@ -86,8 +89,9 @@ class SparseEngine final : public Engine {
   std::size_t covariance_size_ = 0;
   std::vector<double> means_;
   std::vector<double> covariances_;
-  std::vector<double> waiting_;               // node after node, waiting_room terms each
-  std::vector<std::uint8_t> waiting_counts_;  // of each node: all the same, but while learn is on its way through them
+  std::vector<double> waiting_;  // node after node, waiting_room terms each
+  std::size_t waiting_count_ = 0;
+  std::vector<std::uint8_t> shown_counts_;  // of each node, where there is an Access: learn goes through the nodes
   PrecisionSolver solver_;
 };
 
