@@ -10,7 +10,7 @@ What one user's click teaches, the user's friends get to know too:
 1
 
 - policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``policies`` has
-  their names, ``load`` reads a model file
+  their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
 - experiments: ``simulate``, ``sweep``
@@ -21,6 +21,7 @@ What one user's click teaches, the user's friends get to know too:
 from . import datasets, networks
 from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUcbSin, load, policies
 from ._core import DataError
+from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
 from ._graph import Clustering, Graph, cluster
 from ._types import Evidence, Round, Scores, UnknownUser
@@ -56,4 +57,5 @@ __all__ = [
     "policies",
     "simulate",
     "sweep",
+    "write_events",
 ]

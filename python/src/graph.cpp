@@ -133,6 +133,9 @@ void bind_graph(nb::module_& module) {
                      "known: collections.abc.Iterable[typing.Any] = ()) -> "
                      "tuple[list[typing.Any], numpy.typing.NDArray[numpy.int64]]"),
              "The distinct names, known ones first, in the order in which they appear, and the index of each.");
+  module.def("name_texts", &name_texts, nb::arg("names"),
+             nb::sig("def name_texts(names: collections.abc.Iterable[typing.Any]) -> list[bytes]"),
+             "The names as files have them.");
 }
 
 }  // namespace goblin::python

@@ -246,4 +246,13 @@ nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::strin
   return nb::make_tuple(distinct, array_of(std::move(numbers)));
 }
 
+nb::list name_texts(nb::handle names) {
+  nb::list texts;
+  for (nb::handle name : names) {
+    const std::string text = text_of(name);
+    texts.append(nb::bytes(text.data(), text.size()));
+  }
+  return texts;
+}
+
 }  // namespace goblin::python

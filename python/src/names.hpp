@@ -63,4 +63,7 @@ class PythonNames {
 /// `argument`, for messages: "edges[3]: None (...)".
 nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known);
 
+/// Plain names as model files and logs have them: bytes.
+nb::list name_texts(nb::handle names);
+
 }  // namespace goblin::python

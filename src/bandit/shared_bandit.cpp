@@ -142,6 +142,9 @@ std::vector<double> SharedBandit::covariance(UserRef user) const {
 void SharedBandit::check(std::span<const Observation> batch) const {
   read([&](const Bandit& it) { it.check(batch); });
 }
+void SharedBandit::check(const RewardTable& table) const {
+  read([&](const Bandit& it) { it.check(table); });
+}
 void SharedBandit::check_new_user(std::span<const double> context, double reward) const {
   read([&](const Bandit& it) { it.check_new_user(context, reward); });
 }
@@ -184,6 +187,12 @@ SolveSummary SharedBandit::update(UserRef user, std::span<const double> context,
 }
 SolveSummary SharedBandit::update(std::span<const Observation> batch) {
   return write([&](Bandit& it) { return it.update(batch); });
+}
+SolveSummary SharedBandit::update(const RewardTable& table) {
+  return write([&](Bandit& it) { return it.update(table); });
+}
+SolveSummary SharedBandit::merge(const Bandit& other, bool compare_names) {
+  return write([&](Bandit& it) { return it.merge(other, compare_names); });
 }
 SolveSummary SharedBandit::add_edge(UserRef a, UserRef b, double weight) {
   return write([&](Bandit& it) { return it.add_edge(a, b, weight); });

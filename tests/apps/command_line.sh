@@ -58,13 +58,30 @@ head -c 100 half.goblin >cut.goblin
 expect 3 'cut.goblin: is truncated' replay --load cut.goblin
 expect 1 'cannot be written' "${replay[@]}" --save no/such/folder
 
+# A log is learned by fit as by replay, and models are merged.
+printf '{"user": "ann", "context": [1, 0], "reward": 1}\n{"user": "bob", "context": [0, 1], "reward": 1}\n' >events.jsonl
+fit=(fit --graph edges.tsv --dimension 2)
+for policy in linucb-sin linucb-ind gob.lin; do expect 0 '2 rewards learned' "${fit[@]}" --policy $policy --events - --save fit.goblin; done
+for policy in gob.lin.macro gob.lin.block; do
+  expect 0 '2 rewards learned' "${fit[@]}" --policy $policy --labels labels.tsv --events events.jsonl --save fit.goblin
+done
+expect 0 '"learned":2' fit --load fit.goblin --events events.jsonl --save again.goblin --threads 2 --batch 1 --json
+expect 0 'gob.lin.block: 6 rewards' merge fit.goblin again.goblin --save merged.goblin
+expect 3 'fit.goblin: cannot be merged into half.goblin: .*policy gob.lin.block' merge half.goblin fit.goblin --save merged.goblin
+expect 2 'events is required' "${fit[@]}" --save fit.goblin
+expect 2 'save is required' "${fit[@]}" --events events.jsonl
+expect 2 'graph or --load' fit --dimension 2 --events events.jsonl --save fit.goblin
+expect 2 'excludes' fit --load fit.goblin --alpha 1 --events events.jsonl --save fit.goblin
+
 # Lines before a bad one are answered.
 printf '{"user": "ann", "contexts": [[1, 0]]}\nbad\n' >events.jsonl
 expect 3 'standard input:2: is not JSON' "${replay[@]}"
 [ "$(wc -l <out)" -eq 1 ] || { echo "FAILED: the line before the bad one was not answered"; failures=$((failures + 1)); }
 
 # Help goes to standard output, with an example.
-"$goblin" replay --help | grep -q 'Example:' || { echo "FAILED: no example in replay --help"; failures=$((failures + 1)); }
+for command in fit merge replay; do
+  "$goblin" $command --help | grep -q 'Example:' || { echo "FAILED: no example in $command --help"; failures=$((failures + 1)); }
+done
 "$goblin" --version | grep -q '^goblin [0-9]' || { echo "FAILED: --version"; failures=$((failures + 1)); }
 
 [ $failures -eq 0 ] && echo "all as expected"

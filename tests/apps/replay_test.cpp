@@ -181,6 +181,43 @@ TEST(Replay, lines_before_a_bad_one_are_answered) {
   EXPECT_EQ(bandit.rewards(), 1);
 }
 
+// Rewards between two decisions are learned together; nobody can tell.
+TEST(Replay, rewards_wait_for_a_decision_at_most) {
+  std::string rewards;
+  for (int t = 0; t < 40; ++t) {
+    rewards += fmt::format("{{\"user\": \"{}\", \"context\": [{}, 1], \"reward\": {}}}\n", t % 3 == 0 ? "ann" : "cat",
+                           0.1 * t, t % 5);
+  }
+  const std::string decision = "{\"user\": \"bob\", \"contexts\": [[1, 0], [0, 1]]}\n";
+  auto expected = make();
+  for (int t = 0; t < 40; ++t) expected.update(t % 3 == 0 ? "ann" : "cat", std::vector<double>{0.1 * t, 1.0}, t % 5);
+
+  auto decided = make();
+  const auto replayed = run(decided, rewards + decision + rewards.substr(0, rewards.find('\n') + 1), true);
+  EXPECT_EQ(replayed.error, "");
+  EXPECT_EQ(replayed.summary.learned, 41);
+  EXPECT_EQ(replayed.summary.events, 42);
+  EXPECT_EQ(replayed.summary.lines, 42);
+  EXPECT_LT(*replayed.summary.largest_difference, 1e-10);
+
+  auto refused = make();
+  const auto bad = run(refused, rewards + "\noops\n");
+  EXPECT_THAT(bad.error, HasSubstr("standard input:42: is not JSON"));
+  EXPECT_EQ(bad.summary.lines, 41);
+  EXPECT_EQ(refused.rewards(), 40);
+  EXPECT_NEAR(refused.mean("bob")[0], expected.mean("bob")[0], 1e-10);
+
+  // Nor do they get lost when it is stopped.
+  auto stopped = make();
+  std::istringstream in(rewards);
+  std::ostringstream out;
+  ReplaySummary summary;
+  int asked = 0;
+  replay(stopped, in, out, {.keep_going = [&asked] { return ++asked <= 20; }}, summary);
+  EXPECT_EQ(stopped.rewards(), 10);
+  EXPECT_EQ(summary.lines, 10);
+}
+
 TEST(Replay, check_has_a_limit) {
   auto bandit = Bandit::gob_lin(Graph(1501), {.dimension = 2});
   EXPECT_EQ(run(bandit, "", true).error, "--check: dn is 3002 (must be at most 3000)");

@@ -65,6 +65,7 @@ class SharedBandit {
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
   void check(std::span<const Observation> batch) const;
+  void check(const RewardTable& table) const;
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
   [[nodiscard]] Policy policy() const;
   [[nodiscard]] BanditOptions options() const;
@@ -84,12 +85,15 @@ class SharedBandit {
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
   /// Many rewards for a component are learned by a copy of its belief, which takes its place when it is done.
   SolveSummary update(std::span<const Observation> batch);
+  SolveSummary update(const RewardTable& table);
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Edges too are worked out in a copy; with the engine local, where they take less time than that, decisions wait.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
   /// By change(...): copies the bandit.
   SolveSummary move_user(UserRef user, NodeId cluster);
+  /// Adds what another bandit has learned, worked out like a batch.
+  SolveSummary merge(const Bandit& other, bool compare_names = true);
   void set_alpha(double alpha);
   SolveSummary rebuild();
   /// Any other change: `work` is done to a copy of the bandit, which then takes the bandit's place; if it throws,

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "goblin/error.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -17,7 +18,7 @@ using BanditClass = nb::class_<PythonBandit>;
 void bind_making(BanditClass& bandit);
 /// What changes nothing: select, scores, bounds, rank, predict_expectations.
 void bind_deciding(BanditClass& bandit);
-/// Rewards: update, partial_fit.
+/// Rewards: update, partial_fit, merge.
 void bind_learning(BanditClass& bandit);
 /// Users, friends and options that change while the bandit runs.
 void bind_editing(BanditClass& bandit);
@@ -46,6 +47,8 @@ template <typename Work>
 void naming(const Array<double>& array, Work work) {
   try {
     work();
+  } catch (const CapacityError&) {
+    throw;  // the array is good
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(array.described() + ": " + error.what());
   }

@@ -1,7 +1,6 @@
 #include "bandit/calls.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -25,20 +24,8 @@ void update(PythonBandit& self, nb::handle user, nb::handle context, nb::handle 
   naming(x, [&] { without_gil([&] { self.bandit.update(index, x.all(), number); }); });
 }
 
-/// Learns for 20 milliseconds, or one reward if that takes longer, and gives what is left of the batch. Pieces double,
-/// so that the last takes about as long as all before it.
-std::span<const Observation> learn_for_a_while(SharedBandit& bandit, std::span<const Observation> batch) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto time_left = [&] { return std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(10); };
-  for (std::size_t count = 1; !batch.empty() && time_left(); count *= 2) {
-    const auto piece = batch.first(std::min(count, batch.size()));
-    bandit.update(piece);
-    batch = batch.subspan(piece.size());
-  }
-  return batch;
-}
-
-/// Checks the whole batch, then learns it bit by bit: in between other threads get to learn, and Ctrl-C is heard.
+/// Checks the whole batch, then learns it in pieces, each sixteen times as long as the one before. A large piece costs
+/// less a reward than several small ones; in between other threads get to learn, and Ctrl-C is heard.
 nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts, nb::handle rewards) {
   check_given("partial_fit", "users", users);
   check_given("partial_fit", "X", contexts);
@@ -50,20 +37,46 @@ nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts,
   const Array<double> payoffs(rewards, "rewards");
   check_rows(x, who.size(), dimension);
   payoffs.expect(payoffs.dimensions() == 1 && payoffs.size(0) == who.size(), "(" + std::to_string(who.size()) + ",)");
-  std::vector<Observation> batch;
-  batch.reserve(who.size());
   for (std::size_t k = 0; k < who.size(); ++k) {
     if (!std::isfinite(payoffs.all()[k])) {
       throw std::invalid_argument(payoffs.described() + ": rewards[" + std::to_string(k) + "] is " +
                                   std::to_string(payoffs.all()[k]) + " (must be finite)");
     }
-    batch.push_back({who[k], x.all().subspan(k * dimension, dimension), payoffs.all()[k]});
   }
-  naming(x, [&] { without_gil([&] { self.bandit.check(batch); }); });
-  for (std::span<const Observation> left = batch; !left.empty();) {
-    naming(x, [&] { without_gil([&] { left = learn_for_a_while(self.bandit, left); }); });
+  const auto rows = [&](std::size_t begin, std::size_t count) {
+    return RewardTable{.users = std::span(who).subspan(begin, count),
+                       .contexts = x.all().subspan(begin * dimension, count * dimension),
+                       .rewards = payoffs.all().subspan(begin, count)};
+  };
+  naming(x, [&] { without_gil([&] { self.bandit.check(rows(0, who.size())); }); });
+  for (std::size_t begin = 0, count = 64; begin < who.size(); begin += count, count *= 16) {
+    count = std::min(count, who.size() - begin);
+    naming(x, [&] { without_gil([&] { self.bandit.update(rows(begin, count)); }); });
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
+  return nb::borrow(object);
+}
+
+/// The other is copied first: two bandits that are merged into each other at the same time must not wait for each
+/// other.
+nb::object merge(nb::handle object, nb::handle other) {
+  check_given("merge", "other", other);
+  if (!nb::isinstance<PythonBandit>(other)) {
+    throw nb::type_error(("other: " + shown(other) + " (must be a bandit)").c_str());
+  }
+  auto& self = nb::cast<PythonBandit&>(object);
+  const auto& from = nb::cast<const PythonBandit&>(other);
+  const Bandit theirs = asked(from, [](const SharedBandit& it) { return it.snapshot(); });
+  if (!self.users.same_as(from.users)) {
+    for (std::size_t k = 0; k < std::min(self.users.size(), from.users.size()); ++k) {
+      const nb::object ours = self.users.name(k);
+      const nb::object name = from.users.name(k);
+      if (key_of(ours).equal(key_of(name))) continue;
+      throw std::invalid_argument("other: user " + std::to_string(k) + " is " + shown(name) + " (must be " +
+                                  shown(ours) + ", as here)");
+    }
+  }
+  without_gil([&] { self.bandit.merge(theirs, false); });
   return nb::borrow(object);
 }
 
@@ -89,8 +102,9 @@ reward : a number
 constexpr const char* partial_fit_doc =
     R"(Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
 
-A keyboard interrupt stops it: what it has learned by then, the first of them, it keeps, and ``rewards`` tells how many.
-Other threads get their turns in between.
+Many at once cost far less a reward than one by one. They are learned in pieces, each sixteen times as long as the one
+before: in between other threads get their turns, and a keyboard interrupt stops it. What it has learned by then, the
+first of them, it keeps, and ``rewards`` tells how many.
 
 Parameters
 ----------
@@ -101,6 +115,22 @@ rewards : array of shape (n,)
 >>> import goblin
 >>> bandit = goblin.GobLin([(0, 1)], dimension=2)
 >>> bandit.partial_fit([0, 1], [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]).rewards
+2
+)";
+
+constexpr const char* merge_doc =
+    R"(Adds everything that another bandit has learned, as if this one had learned it too. Gives the bandit.
+
+Two processes may each learn half of a log, from the same start without rewards; merged they are the bandit of the whole
+log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling and evidence_per_node;
+``ValueError`` says in what it differs. Its alpha and its engine may be others.
+
+>>> import goblin
+>>> first = goblin.GobLin([("ann", "bob")], dimension=1)
+>>> second = first.copy()
+>>> first.update("ann", [1.0], 1.0)
+>>> second.update("bob", [1.0], 0.0)
+>>> first.merge(second).rewards
 2
 )";
 
@@ -115,6 +145,7 @@ void bind_learning(BanditClass& bandit) {
              nb::sig("def partial_fit(self, users: collections.abc.Iterable[collections.abc.Hashable], "
                      "X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike) -> typing.Self"),
              partial_fit_doc);
+  bandit.def("merge", &merge, needed("other"), nb::sig("def merge(self, other: Bandit) -> typing.Self"), merge_doc);
 }
 
 }  // namespace goblin::python

@@ -1,0 +1,114 @@
+"""Logs of rewards as files that ``goblin fit`` learns from."""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+
+# docs/events-file.md has the form.
+_MAGIC = b"\x89GOE\r\n\x1a\n"
+_NAMES, _REWARDS, _END = 1, 2, 3
+_BLOCK_BYTES = 4_000_000
+_BLOCK_NAMES = 100_000
+
+
+def write_events(path: str | os.PathLike[str], users: Iterable[Hashable], X: ArrayLike, rewards: ArrayLike) -> None:
+    """Writes rewards to a file that ``goblin fit`` reads, a few times faster than JSON lines; all of it or nothing.
+
+    Users are what they are for a bandit, and so are the names in the file: ``10`` and ``"10"`` are the same.
+
+    Parameters
+    ----------
+    path : the file
+    users : n users, as a list, an array or a column
+    X : array of shape (n, dimension)
+    rewards : array of shape (n,)
+
+    >>> import goblin, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "log.gobe")
+    >>> goblin.write_events(path, ["ann", "bob"], [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    >>> os.path.getsize(path)
+    182
+    """
+    contexts = _numbers(X, "X")
+    payoffs = _numbers(rewards, "rewards")
+    texts, index = _numbered(users)
+    if contexts.ndim != 2 or len(contexts) != len(index) or contexts.shape[1] == 0:
+        raise ValueError(f"X: shape {contexts.shape} (must be ({len(index)}, dimension), one row a user)")
+    if payoffs.shape != (len(index),):
+        raise ValueError(f"rewards: shape {payoffs.shape} (must be ({len(index)},))")
+    for name, array in (("X", contexts), ("rewards", payoffs)):
+        _check_finite(name, array)
+    folder, name = os.path.split(os.fsdecode(path))
+    descriptor, temporary = tempfile.mkstemp(prefix=name + ".", dir=folder or ".")
+    try:
+        with open(descriptor, "wb") as file:
+            for part in _parts(texts, index, contexts, payoffs):
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # as files are made that have no other use before
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _numbers(given: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype="<f8", order="C")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name}: cannot be read as an array of numbers: {error}") from None
+
+
+def _check_finite(name: str, array: NDArray[np.float64]) -> None:
+    good = np.isfinite(array)
+    if not good.all():
+        place = tuple(int(k) for k in np.argwhere(~good)[0])
+        raise ValueError(f"{name}{list(place)}: {array[place]} (must be finite)")
+
+
+def _numbered(users: Any) -> tuple[list[bytes], NDArray[np.uint32]]:
+    """The users' names in the file, and which of them each row has; no names where the users are such numbers."""
+    array = users.to_numpy() if hasattr(users, "to_numpy") else users
+    is_whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu" and array.ndim == 1
+    if is_whole and (array.size == 0 or (int(array.min()) >= 0 and int(array.max()) < 2**32)):
+        return [], array.astype("<u4")
+    given = array.tolist() if hasattr(array, "tolist") else array
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise TypeError(f"users: {given!r} (must be a list or an array, one a row)")
+    names, index = _core.numbered_names(given, 1, "users")
+    return _core.name_texts(names), index.astype("<u4")
+
+
+def _parts(
+    texts: list[bytes], index: NDArray[np.uint32], contexts: NDArray[np.float64], rewards: NDArray[np.float64]
+) -> Iterator[bytes]:
+    dimension = contexts.shape[1]
+    header = _MAGIC + struct.pack("<IQI", 1, dimension, 1 if texts else 0)
+    yield header + struct.pack("<I", zlib.crc32(header))
+    for begin in range(0, len(texts), _BLOCK_NAMES):
+        some = texts[begin : begin + _BLOCK_NAMES]
+        yield from _block(_NAMES, b"".join(struct.pack("<Q", len(text)) + text for text in some))
+    step = max(1, _BLOCK_BYTES // (12 + 8 * dimension))
+    for begin in range(0, len(index), step):
+        rows = slice(begin, begin + step)
+        columns = [index[rows].tobytes(), rewards[rows].tobytes(), contexts[rows].tobytes()]
+        yield from _block(_REWARDS, b"".join([struct.pack("<Q", len(index[rows])), *columns]))
+    yield from _block(_END, struct.pack("<Q", len(index)))
+
+
+def _block(kind: int, content: bytes) -> tuple[bytes, bytes]:
+    header = struct.pack("<IQI", kind, len(content), zlib.crc32(content))
+    return header + struct.pack("<I", zlib.crc32(header)), content
