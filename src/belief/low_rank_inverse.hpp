@@ -137,6 +137,28 @@ class LowRankInverse {
     for (std::size_t b = 0; b < count; ++b) to[b] = total[b];
   }
 
+  /// An upper bound of the eigenvalues of I - diagonal D^{-1}, the share that S has in D: from the squares of the
+  /// matrix's entries. O(d contexts^2), or O(d^2).
+  [[nodiscard]] double share_of_terms(std::size_t dimension) const requires std::same_as<Scalar, double> {
+    const std::size_t step = stride(dimension);
+    double squares = 0.0;
+    for (std::size_t a = 0; a < terms_.size(); a += step) {
+      if (whole_) {
+        for (std::size_t r = 0; r < dimension; ++r) {
+          const double entry = (a == r * step ? 1.0 / diagonal_ : 0.0) - terms_[a + r];
+          squares += entry * entry;
+        }
+        continue;
+      }
+      for (std::size_t b = 0; b <= a; b += step) {
+        Pack total{};
+        for (std::size_t k = 0; k < step; k += pack_size) total += *packs(&terms_[a + k]) * *packs(&terms_[b + k]);
+        squares += (a == b ? 1.0 : 2.0) * sum(total) * sum(total);
+      }
+    }
+    return std::min(1.0, diagonal_ * std::sqrt(squares));
+  }
+
   /// Of what it points at, beside its own size.
   [[nodiscard]] std::size_t bytes() const { return terms_.capacity() * sizeof(Scalar); }
 

@@ -34,6 +34,12 @@ std::vector<LocalCase> local_cases() {
         {.nodes = nodes, .edges = edges, .lowest_weight = low, .highest_weight = high, .seed = nodes});
   };
   const Graph social = generate::communities({.nodes = 200, .communities = 3, .average_degree = 10, .seed = 3}).graph;
+  // A hub that knows two thirds of everybody.
+  std::vector<Edge> with_hub = social.edges();
+  for (NodeId user = 1; user < 200; ++user) {
+    if (user % 3 != 0) with_hub.push_back({0, user});
+  }
+  const Graph hub(200, with_hub);
   std::vector<LocalCase> all;
   all.push_back({.name = "communities", .graph = social});
   all.push_back({.name = "weighted_edges", .graph = random(150, 600, 0.05, 6.0)});
@@ -48,6 +54,26 @@ std::vector<LocalCase> local_cases() {
   all.push_back({.name = "long_contexts", .graph = social, .context_scale = 20.0, .useful = 0.03});
   all.push_back({.name = "a_ridge_for_each_node", .graph = social, .many_ridges = true, .useful = 0.02});
   all.push_back({.name = "printed_bound", .graph = social, .printed_bound = true, .useful = 0.04});
+  // Where a decision looks at few nodes, it begins with the evidence of its own.
+  all.push_back({.name = "few_nodes", .graph = social, .local = {.most_nodes = 32}});
+  all.push_back({.name = "few_nodes_ten_dimensions",
+                 .graph = random(120, 700, 0.5, 2.0),
+                 .dimension = 10,
+                 .local = {.most_nodes = 20},
+                 .useful = 0.02});
+  all.push_back({.name = "few_nodes_long_contexts",
+                 .graph = social,
+                 .local = {.most_nodes = 32},
+                 .context_scale = 20.0,
+                 .useful = 0.04});
+  all.push_back({.name = "few_nodes_a_ridge_for_each_node",
+                 .graph = random(200, 300, 0.05, 6.0),
+                 .local = {.tolerance = 0.01, .most_nodes = 32},
+                 .many_ridges = true,
+                 .useful = 0.1});
+  all.push_back({.name = "hub", .graph = hub});
+  all.push_back(
+      {.name = "hub_few_nodes", .graph = hub, .local = {.tolerance = 0.01, .most_nodes = 16}, .useful = 0.03});
   return all;
 }
 
@@ -108,6 +134,18 @@ TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_sma
     }
     for (Bandit* bandit : {&local, &exact}) {
       bandit->update(round.user, round.context(decision.arm), round.rewards[decision.arm]);
+    }
+    if (t % 400 == 399) {
+      // A batch: everybody's arms of a few rounds.
+      std::vector<Scenario::Round> rounds_of_batch;
+      for (std::size_t k = 0; k < 8; ++k) rounds_of_batch.push_back(scenario.round(rounds + t + k));
+      std::vector<Observation> batch;
+      for (const auto& one : rounds_of_batch) {
+        for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
+          batch.push_back({one.user, one.context(arm), one.rewards[arm]});
+        }
+      }
+      for (Bandit* bandit : {&local, &exact}) bandit->update(batch);
     }
     ASSERT_LE(exact.log_determinant(), local.log_determinant() + rounding);
     ASSERT_GE(exact.log_determinant(), local.log_determinant() - local.log_determinant_error() - rounding);
@@ -289,6 +327,54 @@ TEST(LocalEngine, is_picked_for_large_components_only) {
   EXPECT_EQ(choose_engine(EngineKind::automatic, 25, 25), EngineKind::dense);
 }
 
+// What the bounds rest on: s = A y > 0, whatever edges come and go.
+TEST(Barrier, bounds_the_inverse_whatever_edges_come_and_go) {
+  const Graph graph =
+      generate::random({.nodes = 40, .edges = 90, .lowest_weight = 0.1, .highest_weight = 4.0, .seed = 3});
+  std::vector<double> ridges(graph.node_count());
+  for (std::size_t j = 0; j < ridges.size(); ++j) ridges[j] = 0.02 * static_cast<double>(1 + j % 9);
+  for (PriorMatrix prior :
+       {PriorMatrix(graph, 1.0, 1.0), PriorMatrix(graph, 0.1, 3.0), PriorMatrix(graph, ridges, 3.0)}) {
+    Barrier barrier(prior, prior.diagonals());
+    Random random(4);
+    for (std::size_t edit = 0; edit < 300; ++edit) {
+      // Most edges go to node 0, which becomes a hub; one in three goes again.
+      const auto a = static_cast<NodeId>(1 + random.below(39));
+      const auto b = static_cast<NodeId>(edit % 2 == 0 ? 0 : (a + 1 + random.below(38)) % 40);
+      if (a == b) continue;
+      std::vector<double> before;
+      for (std::size_t j = 0; j < 40; ++j) before.push_back(barrier.slope(j));
+      prior.set_edge(a, b, edit % 3 == 0 ? 0.0 : random.uniform(0.1, 9.0));
+      std::vector<bool> changed(40, false);
+      barrier.follow_edge(prior, prior.diagonals(), a, b, [&](NodeId node) { changed[node] = true; });
+      const Barrier expected(prior, prior.diagonals());
+      Eigen::MatrixXd rest = Eigen::MatrixXd::Zero(40, 40);
+      for (const Edge& edge : prior.graph().edges()) {
+        rest(edge.a, edge.b) = rest(edge.b, edge.a) = -prior.coupling() * edge.weight;
+      }
+      for (Eigen::Index j = 0; j < 40; ++j) {
+        const auto node = static_cast<std::size_t>(j);
+        const double height = barrier.height(node);
+        ASSERT_EQ(height, expected.height(node));
+        ASSERT_EQ(barrier.slope(node), expected.slope(node));
+        double slope = prior.diagonal(node) * height;
+        for (Eigen::Index k = 0; k < 40; ++k) slope += rest(j, k) * barrier.height(static_cast<std::size_t>(k));
+        ASSERT_NEAR(barrier.slope(node), slope, 1e-10 * prior.diagonal(node));
+        ASSERT_GT(barrier.slope(node), 0.24 * prior.ridge(node));
+        ASSERT_GT(height, 0.0);
+        ASSERT_LE(height, 1.0);
+        ASSERT_GE(barrier.weight(node), height / barrier.slope(node));
+        ASSERT_TRUE(changed[node] || barrier.slope(node) == before[node]);
+      }
+      for (Eigen::Index j = 0; j < 40; ++j) {
+        const auto node = static_cast<std::size_t>(j);
+        rest(j, j) = prior.diagonal(node) - barrier.slope(node) / barrier.height(node);
+      }
+      ASSERT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(rest).eigenvalues().minCoeff(), -1e-9);
+    }
+  }
+}
+
 // The proofs about the prior, against a dense inverse.
 TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
   const Graph graph =
@@ -305,14 +391,15 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
       precision(edge.a, edge.b) = precision(edge.b, edge.a) = -prior.coupling() * edge.weight;
     }
     const Eigen::MatrixXd inverse = precision.inverse();
-    Neighbourhood near(graph.node_count());
+    const Barrier barrier(prior, diagonal);
+    Neighbourhood near;
     std::size_t open = 0;
     for (const std::size_t most : {2, 5, 20}) {
       for (const double tolerance : {0.3, 0.03, 1e-9}) {
         for (NodeId a = 0; a < 20; ++a) {
           std::vector<NodeId> seeds{a};
           if (a % 2 == 0) seeds.push_back(a + 20);
-          near.grow(prior, diagonal, seeds, tolerance, most);
+          near.grow({prior, diagonal, barrier}, seeds, tolerance, most);
           const auto nodes = near.nodes();
           const auto count = static_cast<Eigen::Index>(nodes.size());
           Eigen::MatrixXd part(count, count);
@@ -328,9 +415,14 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
           }
           ASSERT_GE(near.upper(), exact - 1e-12);
           ASSERT_GE(near.gap(), exact - ones.dot(g) - 1e-12);
-          double kept = 0.0;
-          for (Eigen::Index r = 0; r < count; ++r) kept += prior.ridge(nodes[r]) * g[r];
-          ASSERT_GE(near.leak(), ones.sum() - kept - 1e-12);
+          double squared_sum = 0.0;
+          for (std::size_t k = 0; k < seeds.size(); ++k) squared_sum += near.entries()[k].value;
+          squared_sum *= squared_sum;
+          ASSERT_LE(squared_sum, near.energy() * (exact + 1e-12));
+          double leak = 0.0;
+          for (const NodeId seed : seeds) leak += barrier.height(seed);
+          for (Eigen::Index r = 0; r < count; ++r) leak -= barrier.slope(nodes[r]) * g[r];
+          ASSERT_GE(near.leak(), leak - 1e-12);
           for (Eigen::Index r = 0; r < count; ++r) {
             ASSERT_LE(near.values()[r], g[r] + 1e-12);
             ASSERT_GT(near.values()[r], 0.0);

@@ -179,11 +179,15 @@ TEST(GoldenModelFiles, of_version_2_load) {
       EXPECT_EQ(loaded.rewards(), expected.rewards()) << name;
       EXPECT_EQ(loaded.evidence("u3").count, expected.evidence("u3").count) << name;
       const std::vector<double> contexts{0.3, -0.8, 1.0, 0.2};
+      // Which residuals local settles first is not part of the format.
+      const double rounding = kind == EngineKind::local ? 1e-7 : 1e-9;
       for (int round = 0; round < 2; ++round) {
         for (NodeId user = 0; user < expected.user_count(); ++user) {
           const Decision decision = loaded.select(user, {contexts, 2});
           const Decision wanted = expected.select(user, {contexts, 2});
-          for (std::size_t arm = 0; arm < 2; ++arm) EXPECT_NEAR(decision.scores[arm], wanted.scores[arm], 1e-9) << name;
+          for (std::size_t arm = 0; arm < 2; ++arm) {
+            EXPECT_NEAR(decision.scores[arm], wanted.scores[arm], rounding) << name;
+          }
         }
         for (Bandit* bandit : {&loaded, &expected}) {
           bandit->update("u1", std::span(contexts).first(2), 1.0);

@@ -27,7 +27,7 @@ double log_determinant_above_identity(const MatrixXd& matrix) {
 
 }  // namespace
 
-std::unique_ptr<LocalEngine::Workspace> LocalEngine::Workspaces::take(std::size_t node_count) {
+std::unique_ptr<LocalEngine::Workspace> LocalEngine::Workspaces::take() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
@@ -36,7 +36,7 @@ std::unique_ptr<LocalEngine::Workspace> LocalEngine::Workspaces::take(std::size_
       return workspace;
     }
   }
-  return std::make_unique<Workspace>(node_count);
+  return std::make_unique<Workspace>();
 }
 
 void LocalEngine::Workspaces::put_back(std::unique_ptr<Workspace> workspace) {
@@ -54,6 +54,7 @@ LocalEngine::LocalEngine(const PriorMatrix& prior, std::size_t dimension, const 
       prior_(prior),
       options_(options),
       diagonal_(prior.diagonals()),
+      barrier_(prior, diagonal_),
       nodes_(prior.node_count(), dimension),
       coarse_(prior.total_ridge(), dimension),
       step_(nodes_.stride()) {}
@@ -91,7 +92,7 @@ void LocalEngine::copy_node(NodeId node, const LocalEngine& from, NodeId from_no
   const NodeId from_slot = from.nodes_.find(from_node);
   if (from_slot == none) return;
   const std::size_t slot = slot_for(node);
-  std::copy_n(from.nodes_.mean(from_slot), 2 * nodes_.stride(), nodes_.mean(slot));
+  std::copy_n(from.nodes_.residual(from_slot), 2 * nodes_.stride(), nodes_.residual(slot));
   if (const auto* inverse = from.nodes_.inverse(from_node)) nodes_.set_inverse(slot, *inverse);
 }
 
@@ -123,13 +124,13 @@ void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
 }
 
 std::size_t LocalEngine::bytes() const {
-  return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + nodes_.bytes() + queue_.bytes() +
-         workspaces_.count() * node_count() * sizeof(NodeId) + coarse_.bytes() + typical_length_.bytes();
+  return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + barrier_.bytes() + nodes_.bytes() +
+         queue_.bytes() + coarse_.bytes() + typical_length_.bytes();
 }
 
 std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
   const auto stride = static_cast<double>(padded<double>(dimension));
-  const double node = 16.0 * stride + 2.0 * sizeof(double) + 7.0 * sizeof(NodeId);
+  const double node = 16.0 * stride + 6.0 * sizeof(double) + 7.0 * sizeof(NodeId);
   return byte_count(sizeof(LocalEngine) + static_cast<double>(nodes) * node + 24.0 * static_cast<double>(edges));
 }
 
@@ -177,7 +178,7 @@ void LocalEngine::compute_residual(NodeId node, const UserEvidence& evidence) {
 }
 
 Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
-                                       std::size_t /*threads*/) {
+                                        std::size_t /*threads*/) {
   return learn_one_by_one(rewards, dimension_);
 }
 
@@ -194,6 +195,8 @@ Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const C
       diagonal_[node] = prior_.diagonal(node);
       compute_inverse(node, evidence.at(node));
     }
+    barrier_.follow_edge(prior_, diagonal_, a, b, [this](NodeId node) { slope_changed(node); });
+    ++prior_changes_;
   };
   if (!gains) rewire();
   const MatrixBracket belief = bracket(ends, true);
@@ -300,8 +303,10 @@ LocalEngine::LocalEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t
     if (in.number<std::uint8_t>() != 0) nodes_.set_inverse(slot, LowRankInverse<double>(in, dimension_));
   }
   queue_.load(in);
+  for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) offer(slot);
   residual_bound_ = in.number<double>();
   in.expect(residual_bound_ >= 0.0, "the residuals");
+  residual_bound_ = std::max(residual_bound_, largest_residual());  // older files knew another unit
   typical_length_.load(in);
   length_ = in.number<double>();
   in.expect(length_ >= 0.0, "the length of contexts");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "belief/engine.hpp"
+#include "belief/local/barrier.hpp"
 #include "belief/local/block_cg.hpp"
 #include "belief/local/coarse_level.hpp"
 #include "belief/local/local_nodes.hpp"
@@ -10,6 +11,7 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace goblin {
@@ -29,7 +31,7 @@ namespace goblin {
 /// x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what decisions use.
 ///
 /// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.
-/// Deciding takes a workspace for each thread that does, n indices among it.
+/// Deciding takes a workspace for each thread that does.
 ///
 /// local_engine.cpp has how the engine is made and changed, local_learn.cpp how residuals are settled, and
 /// local_evaluate.cpp what decisions ask.
@@ -67,14 +69,19 @@ class LocalEngine final : public Engine {
  private:
   static constexpr NodeId none = LocalNodes::none;
 
+  struct NearEvidence;
   /// Where a decision works.
   struct Workspace {
-    explicit Workspace(std::size_t node_count) : near(node_count) {}
-
     Neighbourhood near;
+    // What the latest walk was about: one that is asked for again is there already.
+    NodeId walked_from = none;
+    double walked_tolerance = 0.0;
+    std::size_t walked_prior = 0;
     BlockCgVectors vectors;         // |S| d rows
     std::vector<LaneRow> contexts;  // d rows, zero where a candidate is left out
     std::vector<double> coarse_step;
+    std::vector<std::pair<NodeId, Neighbourhood::Entry>> pushed;  // with their slots
+    std::vector<NearEvidence> evidence;
   };
   /// Workspaces that no thread uses just now. A copy of an engine has its own.
   class Workspaces {
@@ -84,7 +91,7 @@ class LocalEngine final : public Engine {
     Workspaces& operator=(const Workspaces&) = delete;
     ~Workspaces() = default;
 
-    [[nodiscard]] std::unique_ptr<Workspace> take(std::size_t node_count);
+    [[nodiscard]] std::unique_ptr<Workspace> take();
     void put_back(std::unique_ptr<Workspace> workspace);
     [[nodiscard]] std::size_t count() const;
 
@@ -96,13 +103,14 @@ class LocalEngine final : public Engine {
   // local_learn.cpp
   std::size_t slot_for(NodeId node);
   void offer(std::size_t slot);
-  void offer(std::size_t slot, double squared_residual);
+  void slope_changed(NodeId node);
   void offer_all();
   void observe_length(double squared_length);
+  void pass_on(std::size_t slot, double factor);
   std::size_t push(std::size_t slot);
   std::size_t settle_around(NodeId node);
-  void find_residual_bound();
   void let_readers_in();
+  [[nodiscard]] double largest_residual() const;
   SolveSummary settle();
 
   // local_engine.cpp
@@ -114,6 +122,10 @@ class LocalEngine final : public Engine {
   void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
 
   // local_evaluate.cpp
+  [[nodiscard]] Neighbourhood::Prior near_prior() const { return {prior_, diagonal_, barrier_}; }
+  void walk(Workspace& work, NodeId node, double longest) const;
+  [[nodiscard]] bool evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
+                                    std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const;
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
   [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence) const;
@@ -122,16 +134,27 @@ class LocalEngine final : public Engine {
   PriorMatrix prior_;
   LocalOptions options_;
   std::vector<double> diagonal_;  // of A
+  Barrier barrier_;
+  std::size_t prior_changes_ = 0;
 
   LocalNodes nodes_;
-  ResidualQueue queue_;          // residuals there are in units of their node's ridge
-  double residual_bound_ = 0.0;  // no |r_j| / ridge_j is above
+  ResidualQueue queue_;          // residuals there are in units of their node's slope
+  double residual_bound_ = 0.0;  // no |r_j| / slope_j is above
   TypicalLength typical_length_;
   double length_ = 0.0;  // the typical length that the allowed residual was last computed from
   CoarseLevel coarse_;
 
   std::vector<double> step_;
+  std::vector<std::size_t> slots_;  // of the neighbours in a push
   mutable Workspaces workspaces_;
+};
+
+/// What a decision needs to know of a node with evidence near its own (evaluate_alone).
+struct LocalEngine::NearEvidence {
+  NodeId node;
+  double weight;   // (v_k / v_i)^2 A_kk
+  double first;    // 1 + 2 residual_k / (v_k A_kk)
+  double at_most;  // what it adds to the precision
 };
 
 /// E^T N^{-1} E lies between lower and lower + slack I, where E = +e_a (x) I_d for the first seed and -e_b (x) I_d for

@@ -44,13 +44,187 @@ void LocalEngine::solve_near(Workspace& work, std::size_t dimension, const Lanes
   block_cg(work.vectors, goal, precondition, multiply);
 }
 
+/// Walks around a node, as far as contexts of that length ask for. Lengths are rounded up to powers of two (with some
+/// play around 1): what a reward is learned for was mostly a candidate just before, and the walk is still there.
+void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
+  const double rounded = std::exp2(std::ceil(std::log2(longest / 1.05)));
+  const double tolerance = 0.5 * options_.tolerance / rounded;
+  if (work.walked_from == node && work.walked_tolerance == tolerance && work.walked_prior == prior_changes_) return;
+  const std::size_t most_edges = std::max<std::size_t>(24 * options_.most_nodes, 1024);
+  work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges);
+  work.walked_from = node;
+  work.walked_tolerance = tolerance;
+  work.walked_prior = prior_changes_;
+}
+
+/// The cheap way: with the evidence of the node itself, and no more than a bound of what that of others can add.
+///
+/// The precision of node i, C_i^{-1}, is 1 / (A^{-1})_ii I + S_i + what the evidence of other nodes adds. That is not
+/// negative, and as x^T C_i x >= 2 x.u_i - u^T N u for every u, one u has to be found for which it is small. With the
+/// approximate v of the walk, of energy v^T A v, take u_k = (v_k / v_i) A_kk B_k^{-1} a; then, F_k = I / A_kk -
+/// B_k^{-1},
+///
+///     u^T N u  <=  (v^T A v / v_i^2) |a|^2 + a^T S_i a
+///                  + sum over k of (v_k / v_i)^2 A_kk^2 [(1 + 2 residual_k / (v_k A_kk)) a.F_k a + A_kk |F_k a|^2].
+///
+/// So both ends are known from `low` = 1 / upper of the walk and `high` = v^T A v / v_i^2. a = (low I + S_i)^{-1} x is
+/// the best choice. With B_i^{-1} at hand and excess = A_ii - low it is the sum of excess^m B_i^{-(m + 1)} x, which is
+/// cut off; what is cut off is known, too. Nodes whose evidence adds little are counted with |a|^2 and evidence_share.
+///
+/// Means: as below, with S = {i}. Gives false where the evidence of others matters too much. O(walk) + O(d^2) a
+/// context.
+bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
+                                 std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const {
+  constexpr std::size_t few = 4;
+  constexpr std::size_t most_terms = 12;
+  constexpr std::size_t most_near = 32;                         // nodes whose evidence is looked at
+  if (node_count() <= few * options_.most_nodes) return false;  // S has all of these, or nearly all
+  walk(work, node, longest);
+  const std::size_t d = dimension_;
+  const auto entries = work.near.entries();
+  const double own_value = entries[0].value;
+  const double low = 1.0 / work.near.upper();
+  const double high = work.near.energy() / (own_value * own_value);
+
+  // Where the precision is known within `enough`, standard deviations are within the tolerance.
+  const double enough = 2.0 * options_.tolerance * low * std::sqrt(low) / longest;
+  const double enough_for_others = std::max(0.5 * enough, high - low);
+  auto& near = work.evidence;
+  near.clear();
+  double rest = 0.0;
+  double outside = barrier_.height(node);  // the sum of (A^{-1} - v)_ik slope_k
+  double near_residual = 0.0;              // the sum of v_k |r_k|
+  auto& pushed = work.pushed;
+  pushed.clear();
+  for (const auto& entry : entries) {
+    if (entry.value == 0.0) continue;
+    outside -= entry.value * barrier_.slope(entry.node);
+    const NodeId slot = nodes_.find(entry.node);
+    if (slot == none) continue;
+    queue_.prefetch(slot);
+    pushed.push_back({slot, entry});
+  }
+  for (const auto& [slot, entry] : pushed) {
+    near_residual += entry.value * std::sqrt(queue_.squared_residual(slot));
+    const double share = nodes_.evidence_share(slot);
+    if (share == 0.0 || entry.node == node) continue;
+    const double ratio = entry.value / own_value;
+    const double diagonal = diagonal_[entry.node];
+    const double first = 1.0 + 2.0 * entry.residual / (entry.value * diagonal);
+    const double weight = ratio * ratio * diagonal;
+    near.push_back({entry.node, weight, first, weight * share * (first + share)});
+    rest += near.back().at_most;
+  }
+  near_residual += std::max(0.0, outside) * residual_bound_;  // now not below the sum of (A^{-1})_ik |r_k|
+  std::size_t looked_at = 0;
+  if (rest > enough_for_others) {
+    std::sort(near.begin(), near.end(),
+              [](const NearEvidence& a, const NearEvidence& b) { return a.at_most > b.at_most; });
+    while (looked_at < std::min(most_near, near.size()) && rest > 0.25 * enough_for_others) {
+      rest -= near[looked_at++].at_most;
+    }
+    rest = 0.0;
+    for (std::size_t k = looked_at; k < near.size(); ++k) rest += near[k].at_most;
+    if (rest > 0.5 * enough_for_others) return false;
+  }
+
+  const NodeId slot = nodes_.find(node);
+  const auto* own = nodes_.inverse(node);
+  const double diagonal = diagonal_[node];
+  const double excess = diagonal - low;
+  if (slot != none) near_residual -= std::sqrt(queue_.squared_residual(slot)) / diagonal;  // counted as it is
+  coarse_.step(work.coarse_step);
+  work.vectors.reset(4 * d);
+  LaneRow* const x = work.vectors.residual.data();
+  LaneRow* const power = x + d;  // B^{-m} x
+  LaneRow* const next = power + d;
+  LaneRow* const a = next + d;
+  for (std::size_t from = 0; from < out.means.size(); from += lane_count) {
+    const std::size_t used = std::min(lane_count, out.means.size() - from);
+    Lanes squared_length{};
+    for (std::size_t k = 0; k < d; ++k) {
+      Lanes values{};
+      for (std::size_t lane = 0; lane < used; ++lane) {
+        if (allowed.empty() || allowed[from + lane] != 0) values[lane] = contexts[(from + lane) * d + k];
+      }
+      x[k].values = values;
+      squared_length += values * values;
+    }
+    const auto dot = [d](const LaneRow* first, const LaneRow* second) {
+      Lanes total{};
+      for (std::size_t k = 0; k < d; ++k) total += first[k].values * second[k].values;
+      return LaneRow{total};
+    };
+    nodes_.apply_inverse(node, diagonal, x, power);
+
+    // The mean, from B_i^{-1} x.
+    Lanes mean{};
+    Lanes coarse{};
+    for (std::size_t k = 0; k < d; ++k) {
+      if (slot != none) mean += x[k].values * nodes_.mean(slot)[k] + power[k].values * nodes_.residual(slot)[k];
+      coarse += (diagonal - prior_.ridge(node)) * work.coarse_step[k] * power[k].values;
+    }
+    const Lanes squared_first = dot(power, power).values;
+
+    // The upper end of the variance, and a.
+    Lanes upper{};
+    Lanes cut_off{};  // what the lower end has less by
+    if (own == nullptr) {
+      for (std::size_t k = 0; k < d; ++k) a[k] = (1.0 / low) * x[k];
+      upper = squared_length / low;
+    } else {
+      double factor = 1.0;
+      for (std::size_t k = 0; k < d; ++k) a[k] = power[k];
+      for (std::size_t terms = 1;; ++terms) {
+        factor *= excess;
+        const Lanes remainder = factor * dot(a, power).values;
+        const Lanes remainder_of_remainder = factor * factor / low * dot(power, power).values;
+        upper = dot(x, a).values + remainder + remainder_of_remainder;
+        cut_off = remainder_of_remainder;
+        bool done = true;
+        for (std::size_t lane = 0; lane < used; ++lane) {
+          done = done && cut_off[lane] <= 0.1 * enough * dot(a, a).values[lane];
+        }
+        if (done || terms == most_terms) break;
+        own->apply(power, next, d);
+        for (std::size_t k = 0; k < d; ++k) {
+          power[k] = next[k];
+          a[k].values += factor * power[k].values;
+        }
+      }
+    }
+
+    const Lanes squared_a = dot(a, a).values;
+    Lanes others = rest * squared_a;
+    for (std::size_t k = 0; k < looked_at; ++k) {
+      const double scale = 1.0 / diagonal_[near[k].node];
+      nodes_.inverse(near[k].node)->apply(a, next, d);
+      for (std::size_t r = 0; r < d; ++r) next[r].values = scale * a[r].values - next[r].values;
+      others += (near[k].weight / scale) * (near[k].first * dot(a, next).values + dot(next, next).values / scale);
+    }
+    for (std::size_t lane = 0; lane < used; ++lane) {
+      if (others[lane] > enough_for_others * squared_a[lane]) return false;
+    }
+    for (std::size_t lane = 0; lane < used; ++lane) {
+      const double mean_bound = std::sqrt(squared_first[lane]) * diagonal * near_residual;
+      const double estimate = std::clamp(coarse[lane], -mean_bound, mean_bound);
+      out.means[from + lane] = mean[lane] + estimate;
+      out.mean_errors[from + lane] = mean_bound + std::abs(estimate);
+      out.variances[from + lane] = std::max(0.0, upper[lane]);
+      out.variance_errors[from + lane] =
+          std::min(out.variances[from + lane], (high - low) * squared_a[lane] + others[lane] + cut_off[lane]);
+    }
+  }
+  return true;
+}
+
 /// With u = 0 outside S and rho = phi - N u, zero in S but for what the solve left (inside) and coupling W u just
 /// outside (outside):
 ///
 ///     x^T C_i x = x.u_i + u.inside + rho^T N^{-1} rho,     x.w_i = x.approximate_i + u.r + rho^T N^{-1} r
 ///
 /// and |outside_k| <= t coupling sum of W_kj g_j with t = max |u_j| / g_j, so its part of rho^T N^{-1} rho is at most
-/// t^2 gap, and of rho^T N^{-1} r at most t leak max(|r_j| / ridge_j). That part of the mean is estimated with the
+/// t^2 gap, and of rho^T N^{-1} r at most t leak max(|r_j| / slope_j). That part of the mean is estimated with the
 /// coarse level's step y for N^{-1} r at every node, as (sum of outside).y, which the bound then takes in.
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            const Evaluation& out) const {
@@ -73,8 +247,13 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
     }
     return;
   }
-  auto work = workspaces_.take(node_count());
-  work->near.grow(prior_, diagonal_, std::span(&seed, 1), options_.tolerance / longest, options_.most_nodes);
+  auto work = workspaces_.take();
+  if (evaluate_alone(*work, seed, contexts, allowed, longest, out)) {
+    workspaces_.put_back(std::move(work));
+    return;
+  }
+  work->walked_from = none;
+  work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, options_.most_nodes);
   const auto nodes = work->near.nodes();
   const auto values = work->near.values();
   const double accuracy = std::clamp(0.1 * options_.tolerance, best_accuracy, 1e-3);
@@ -104,14 +283,14 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
       variance += own_context[k].values * vectors.solution[k].values;
       if (own_slot != none) mean += own_context[k].values * nodes_.mean(own_slot)[k];
     }
-    Lanes inside{};         // sum of |inside_j|^2 / ridge_j
-    Lanes inside_sum{};     // sum of |inside_j|
+    Lanes inside{};         // sum of |inside_j|^2 height_j / slope_j
+    Lanes inside_sum{};     // sum of |inside_j| height_j
     Lanes squared_ratio{};  // t^2
     Lanes coarse{};         // (sum of outside).y
     for (std::size_t j = 0; j < nodes.size(); ++j) {
       const NodeId slot = nodes_.find(nodes[j]);
-      const double ridge = prior_.ridge(nodes[j]);
-      double passed_on = diagonal_[nodes[j]] - ridge;  // to the nodes outside, of a unit here
+      const double height = barrier_.height(nodes[j]);
+      double passed_on = diagonal_[nodes[j]] - prior_.ridge(nodes[j]);  // to the nodes outside, of a unit here
       for (const auto& link : work->near.links(j)) passed_on -= prior_.coupling() * link.weight;
       Lanes squared_solution{};
       Lanes squared_inside{};
@@ -124,9 +303,9 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
         if (slot != none) mean += u * nodes_.residual(slot)[k];
         coarse += passed_on * coarse_step[k] * u;
       }
-      inside += squared_inside / ridge;
+      inside += squared_inside * (height / barrier_.slope(nodes[j]));
       for (std::size_t lane = 0; lane < used; ++lane) {
-        inside_sum[lane] += std::sqrt(squared_inside[lane]);
+        inside_sum[lane] += height * std::sqrt(squared_inside[lane]);
         if (squared_solution[lane] > 0.0) {
           squared_ratio[lane] = std::max(squared_ratio[lane], squared_solution[lane] / (values[j] * values[j]));
         }
@@ -163,8 +342,9 @@ LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, b
   constexpr double accuracy = 1e-14;  // of a solve, whose error enters once
   const std::size_t dimension = with_evidence ? dimension_ : 1;
   const auto d = static_cast<Index>(dimension);
-  auto work = workspaces_.take(node_count());
-  work->near.grow(prior_, diagonal_, seeds, options_.tolerance, options_.most_nodes);
+  auto work = workspaces_.take();
+  work->walked_from = none;
+  work->near.grow(near_prior(), seeds, options_.tolerance, options_.most_nodes);
   auto& vectors = work->vectors;
   MatrixXd solution = MatrixXd::Zero(d, d);
   double squared_solution = 0.0;

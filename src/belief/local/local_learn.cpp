@@ -2,33 +2,38 @@
 
 #include "belief/local/local_engine.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace goblin {
 
 std::size_t LocalEngine::slot_for(NodeId node) {
   if (const NodeId slot = nodes_.find(node); slot != none) return slot;
-  queue_.add_slot();
+  queue_.add_slot(barrier_.slope(node));
   return nodes_.add(node);
 }
 
-void LocalEngine::offer(std::size_t slot, double squared_residual) {
-  const double ridge = prior_.ridge(nodes_.node_of(slot));
-  queue_.offer(slot, squared_residual / (ridge * ridge));
-}
-
-void LocalEngine::offer(std::size_t slot) { offer(slot, nodes_.squared_residual(slot)); }
+void LocalEngine::offer(std::size_t slot) { queue_.offer(slot, nodes_.squared_residual(slot)); }
 
 /// Starts anew with what is allowed. O(slots).
 void LocalEngine::offer_all() {
-  const double allowed = options_.tolerance / (length_ > 0.0 ? length_ : 1.0);
+  constexpr double share = 0.9;  // the rest is for widths
+  const double allowed = share * options_.tolerance / (length_ > 0.0 ? length_ : 1.0);
   queue_.restart(allowed * allowed);
   residual_bound_ = 0.0;
   for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
     const double squared = nodes_.squared_residual(slot);
-    offer(slot, squared);
-    residual_bound_ = std::max(residual_bound_, std::sqrt(squared) / prior_.ridge(nodes_.node_of(slot)));
+    queue_.offer(slot, squared);
+    residual_bound_ = std::max(residual_bound_, std::sqrt(squared) / barrier_.slope(nodes_.node_of(slot)));
   }
+}
+
+/// After a slope of the barrier has changed.
+void LocalEngine::slope_changed(NodeId node) {
+  const NodeId slot = nodes_.find(node);
+  if (slot == none) return;
+  queue_.set_unit(slot, barrier_.slope(node));
+  offer(slot);
 }
 
 /// The residual that is allowed follows the typical length of the contexts, in steps, so that all slots are rarely
@@ -40,6 +45,18 @@ void LocalEngine::observe_length(double squared_length) {
   if (length <= step * length_ && step * length >= length_) return;
   length_ = length;
   offer_all();
+}
+
+/// Adds a multiple of the step to a residual.
+inline void LocalEngine::pass_on(std::size_t slot, double factor) {
+  double* target = nodes_.residual(slot);
+  Pack total{};
+  for (std::size_t k = 0; k < nodes_.stride(); k += pack_size) {
+    const Pack changed = *packs(target + k) + factor * *packs(step_.data() + k);
+    *packs(target + k) = changed;
+    total += changed * changed;
+  }
+  queue_.offer(slot, sum(total));
 }
 
 /// Settles the residual of one node and passes it on. Gives the number of edges.
@@ -55,19 +72,21 @@ std::size_t LocalEngine::push(std::size_t slot) {
     mean[k] += step_[k];
     residual[k] = 0.0;
   }
+  queue_.offer(slot, 0.0);
   const auto neighbours = graph().neighbours(node);
   const auto weights = graph().weights(node);
+  // What lies anywhere in memory is asked for before it is needed.
+  constexpr std::size_t ahead = 8;
+  slots_.resize(neighbours.size());
   for (std::size_t n = 0; n < neighbours.size(); ++n) {
-    const double factor = prior_.coupling() * weights[n];
-    const std::size_t other = slot_for(neighbours[n]);
-    double* target = nodes_.residual(other);
-    Pack total{};
-    for (std::size_t k = 0; k < stride; k += pack_size) {
-      const Pack changed = *packs(target + k) + factor * *packs(step_.data() + k);
-      *packs(target + k) = changed;
-      total += changed * changed;
-    }
-    offer(other, sum(total));
+    if (n + ahead < neighbours.size()) nodes_.prefetch_slot(neighbours[n + ahead]);
+    slots_[n] = slot_for(neighbours[n]);
+    nodes_.prefetch_residual(slots_[n]);
+    queue_.prefetch(slots_[n]);
+    if (n >= ahead) pass_on(slots_[n - ahead], prior_.coupling() * weights[n - ahead]);
+  }
+  for (std::size_t n = neighbours.size() - std::min(ahead, neighbours.size()); n < neighbours.size(); ++n) {
+    pass_on(slots_[n], prior_.coupling() * weights[n]);
   }
   return neighbours.size();
 }
@@ -76,8 +95,9 @@ std::size_t LocalEngine::push(std::size_t slot) {
 /// others, pushing would hand the residual to and fro along it. Gives the number of edges, all iterations counted.
 std::size_t LocalEngine::settle_around(NodeId node) {
   constexpr double accuracy = 1e-10;
-  auto work = workspaces_.take(node_count());
-  work->near.grow(prior_, diagonal_, std::span(&node, 1), accuracy, options_.most_nodes);
+  auto work = workspaces_.take();
+  work->walked_from = none;
+  work->near.grow(near_prior(), std::span(&node, 1), accuracy, options_.most_nodes);
   const auto nodes = work->near.nodes();
   work->vectors.reset(nodes.size() * dimension_);
   double squared = 0.0;
@@ -123,17 +143,14 @@ std::size_t LocalEngine::settle_around(NodeId node) {
   return edges;
 }
 
-void LocalEngine::find_residual_bound() {
-  residual_bound_ = std::sqrt(queue_.largest_squared([this](NodeId slot) {
-    const double ridge = prior_.ridge(nodes_.node_of(slot));
-    return nodes_.squared_residual(slot) / (ridge * ridge);
-  }));
+double LocalEngine::largest_residual() const {
+  return std::sqrt(queue_.largest_squared([this](NodeId slot) { return nodes_.squared_residual(slot); }));
 }
 
 /// Lets decisions in that wait, if some do: between two pushes the residual is true, and so are their bounds.
 void LocalEngine::let_readers_in() {
   if (!access_->readers_wait(place(0))) return;
-  find_residual_bound();
+  residual_bound_ = largest_residual();
   access_->end_writing(place(0));
   access_->begin_writing(place(0));
 }
@@ -148,9 +165,8 @@ SolveSummary LocalEngine::settle() {
   while (!queue_.empty() && summary.walked_edges < options_.most_edges) {
     const std::size_t slot = queue_.take();
     const NodeId node = nodes_.node_of(slot);
-    const double ridge = prior_.ridge(node);
-    const double squared = nodes_.squared_residual(slot) / (ridge * ridge);
-    if (squared <= queue_.allowed_squared()) {
+    const double squared = nodes_.squared_residual(slot);
+    if (queue_.allows(slot, squared)) {
       queue_.offer(slot, squared);
       continue;
     }
@@ -161,7 +177,7 @@ SolveSummary LocalEngine::settle() {
       let_readers_in();
     }
   }
-  find_residual_bound();
+  residual_bound_ = largest_residual();
   summary.converged = queue_.empty();
   if (queue_.allowed_squared() > 0.0) summary.residual = residual_bound_ / std::sqrt(queue_.allowed_squared());
   return summary;

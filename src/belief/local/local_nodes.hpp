@@ -40,14 +40,21 @@ class LocalNodes {
     return slot;
   }
 
-  [[nodiscard]] double* mean(std::size_t slot) {
+  [[nodiscard]] double* residual(std::size_t slot) {
     return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
   }
-  [[nodiscard]] const double* mean(std::size_t slot) const {
+  [[nodiscard]] const double* residual(std::size_t slot) const {
     return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
   }
-  [[nodiscard]] double* residual(std::size_t slot) { return mean(slot) + stride_; }
-  [[nodiscard]] const double* residual(std::size_t slot) const { return mean(slot) + stride_; }
+  [[nodiscard]] double* mean(std::size_t slot) { return residual(slot) + stride_; }
+  [[nodiscard]] const double* mean(std::size_t slot) const { return residual(slot) + stride_; }
+
+  /// Asks the machine for what `find` will look at, and for a residual.
+  void prefetch_slot(NodeId node) const { __builtin_prefetch(&slot_of_[node]); }
+  void prefetch_residual(std::size_t slot) const {
+    const double* numbers = residual(slot);
+    for (std::size_t k = 0; k < stride_; k += 8) __builtin_prefetch(numbers + k, 1);
+  }
 
   [[nodiscard]] double squared_residual(std::size_t slot) const {
     const double* numbers = residual(slot);
@@ -59,21 +66,27 @@ class LocalNodes {
   /// B_j^{-1} of a node; null where there is no evidence.
   [[nodiscard]] const LowRankInverse<double>* inverse(NodeId node) const {
     const NodeId slot = slot_of_[node];
-    return slot == none || inverse_at_[slot] == none ? nullptr : &inverses_[inverse_at_[slot]];
+    return slot == none || inverse_at_[slot] == none ? nullptr : &inverses_[inverse_at_[slot]].inverse;
   }
   [[nodiscard]] const LowRankInverse<double>* inverse_at(std::size_t slot) const { return inverse(node_of_[slot]); }
   void set_inverse(std::size_t slot, LowRankInverse<double> inverse) {
     if (inverse_at_[slot] == none) {
       inverse_at_[slot] = static_cast<NodeId>(inverses_.size());
-      inverses_.push_back(std::move(inverse));
-    } else {
-      inverses_[inverse_at_[slot]] = std::move(inverse);
+      inverses_.emplace_back();
     }
+    inverses_[inverse_at_[slot]] = {std::move(inverse)};
+    measure(slot);
   }
   /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet.
   void observe(std::size_t slot, double diagonal, std::span<const double> context) {
     if (inverse_at_[slot] == none) set_inverse(slot, LowRankInverse<double>(diagonal));
-    inverses_[inverse_at_[slot]].observe(context);
+    inverses_[inverse_at_[slot]].inverse.observe(context);
+    measure(slot);
+  }
+  /// How much B_j^{-1} is changed by evidence: no eigenvalue of I - diagonal B_j^{-1} is above. 0 without evidence,
+  /// below 1 always.
+  [[nodiscard]] double evidence_share(std::size_t slot) const {
+    return inverse_at_[slot] == none ? 0.0 : inverses_[inverse_at_[slot]].evidence_share;
   }
 
   /// to = B_j^{-1} from, `diagonal` what B_j is without evidence.
@@ -87,12 +100,22 @@ class LocalNodes {
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
                         blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
-                        inverses_.capacity() * sizeof(LowRankInverse<double>);
-    for (const auto& inverse : inverses_) total += inverse.bytes();
+                        inverses_.capacity() * sizeof(Evident);
+    for (const auto& known : inverses_) total += known.inverse.bytes();
     return total;
   }
 
  private:
+  struct Evident {
+    LowRankInverse<double> inverse;
+    double evidence_share = 0.0;
+  };
+
+  void measure(std::size_t slot) {
+    Evident& known = inverses_[inverse_at_[slot]];
+    known.evidence_share = known.inverse.share_of_terms(dimension_);
+  }
+
   [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }
 
   std::size_t dimension_;
@@ -100,9 +123,9 @@ class LocalNodes {
   std::size_t block_shift_ = 0;
   std::vector<NodeId> slot_of_;
   std::vector<NodeId> node_of_;
-  std::vector<std::vector<double>> blocks_;  // w_j, then r_j; a block is about 100 kB, and never moves
-  std::vector<NodeId> inverse_at_;           // of a slot, in inverses_
-  std::vector<LowRankInverse<double>> inverses_;
+  std::vector<CacheLineVector<double>> blocks_;  // r_j, then w_j; a block is about 100 kB, and never moves
+  std::vector<NodeId> inverse_at_;               // of a slot, in inverses_
+  std::vector<Evident> inverses_;
 };
 
 }  // namespace goblin

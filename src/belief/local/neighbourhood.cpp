@@ -7,78 +7,93 @@
 #include <tuple>
 
 namespace goblin {
-namespace {
-
-/// A walk ends after so many edges for each node that S may have.
-constexpr std::size_t edges_a_node = 64;
-
-}  // namespace
-
-Neighbourhood::Entry& Neighbourhood::entry(NodeId node) {
-  const NodeId at = place_[node];
-  if (at < entries_.size() && entries_[at].node == node) return entries_[at];
-  place_[node] = static_cast<NodeId>(entries_.size());
-  return entries_.emplace_back(Entry{node, 0.0, 0.0});
-}
-
 /// Settles the residual of one node, and passes it on to the neighbours.
-void Neighbourhood::push(const PriorMatrix& prior, double diagonal, std::size_t at) {
+void Neighbourhood::push(const Prior& prior, std::size_t at) {
   const NodeId node = entries_[at].node;
-  const double step = entries_[at].residual / diagonal;
+  const double step = entries_[at].residual / prior.diagonal[node];
   entries_[at].residual = 0.0;
   entries_[at].value += step;
-  const auto neighbours = prior.graph().neighbours(node);
-  const auto weights = prior.graph().weights(node);
-  const double passed_on = prior.coupling() * step;
-  for (std::size_t k = 0; k < neighbours.size(); ++k) entry(neighbours[k]).residual += passed_on * weights[k];
+  const auto neighbours = prior.matrix.graph().neighbours(node);
+  const auto weights = prior.matrix.graph().weights(node);
+  const double passed_on = prior.matrix.coupling() * step;
+  for (std::size_t k = 0; k < neighbours.size(); ++k) {
+    entries_[place_of(prior.barrier, neighbours[k])].residual += passed_on * weights[k];
+  }
   edges_walked_ += neighbours.size();
 }
 
-/// Pushes from the seeds until b^T A^{-1} b is known. With value g and residual r >= 0, A g = b - r, so that
+void Neighbourhood::prefetch_row(const Prior& prior, std::size_t at) const {
+  const NodeId node = entries_[at].node;
+  const auto neighbours = prior.matrix.graph().neighbours(node);
+  const auto weights = prior.matrix.graph().weights(node);
+  __builtin_prefetch(&prior.diagonal[node]);
+  for (std::size_t k = 0; k < neighbours.size(); k += 16) __builtin_prefetch(&neighbours[k]);
+  for (std::size_t k = 0; k < neighbours.size(); k += 8) __builtin_prefetch(&weights[k]);
+}
+
+void Neighbourhood::prefetch_neighbours(const Prior& prior, std::size_t at) const {
+  for (const NodeId neighbour : prior.matrix.graph().neighbours(entries_[at].node))
+    prior.barrier.prefetch_weight(neighbour);
+}
+
+/// Pushes from the seeds until b^T A^{-1} b is known. With value v and residual r >= 0, A v = b - r, so that
 ///
-///     b^T A^{-1} b = b^T g + g^T r + r^T A^{-1} r,   0 <= r^T A^{-1} r <= sum of r_j^2 / ridge_j.
+///     b^T A^{-1} b = b^T v + v^T r + r^T A^{-1} r,   0 <= r^T A^{-1} r <= sum of r_j^2 height_j / slope_j.
 ///
-/// The residuals that promise most for an edge walked go first.
-void Neighbourhood::walk(const PriorMatrix& prior, std::span<const double> diagonal, double tolerance,
-                         std::size_t longest_walk) {
+/// The residuals that promise most for an edge walked go first; slopes grow with the number of edges.
+void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_edges) {
+  places_.clear();
+  entries_.clear();
+  edges_walked_ = 0;
+  seed_count_ = seeds.size();
+  for (const NodeId seed : seeds) entries_[place_of(prior.barrier, seed)].residual = 1.0;
   for (;;) {
     double inner = 0.0;
-    double energy = 0.0;
+    double rest = 0.0;
     double largest = 0.0;
     for (const Entry& entry : entries_) {
+      const double ratio = entry.residual * entry.weight;
       inner += entry.value * entry.residual;
-      energy += entry.residual * entry.residual / prior.ridge(entry.node);
-      largest = std::max(largest, entry.residual * entry.residual / diagonal[entry.node]);
+      rest += ratio * entry.residual;
+      largest = std::max(largest, ratio);
     }
     double values = 0.0;
     for (std::size_t k = 0; k < seed_count_; ++k) values += entries_[k].value;
-    upper_ = values + inner + energy;
-    if (std::sqrt(upper_) - std::sqrt(values + inner) <= tolerance || edges_walked_ >= longest_walk) return;
-    const double threshold = largest / 8.0;
-    const std::size_t known = entries_.size();
-    for (std::size_t at = 0; at < known && edges_walked_ < longest_walk; ++at) {
-      const double node_diagonal = diagonal[entries_[at].node];
-      if (entries_[at].residual * entries_[at].residual > threshold * node_diagonal) {
-        push(prior, node_diagonal, at);
-      }
+    upper_ = values + inner + rest;
+    energy_ = values - inner;
+    const double lower = energy_ > 0.0 ? values * values / energy_ : 0.0;
+    if (std::sqrt(upper_) - std::sqrt(lower) <= tolerance || edges_walked_ >= most_edges) return;
+    const double threshold = largest / 2.0;
+    due_.clear();
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      if (entries_[at].residual * entries_[at].weight > threshold) due_.push_back(static_cast<NodeId>(at));
+    }
+    // Their rows, and what is known of their neighbours, lie anywhere in memory: asked for before they are needed.
+    constexpr std::size_t rows_ahead = 8;
+    constexpr std::size_t neighbours_ahead = 3;
+    for (std::size_t k = 0; k < std::min(rows_ahead, due_.size()); ++k) prefetch_row(prior, due_[k]);
+    for (std::size_t k = 0; k < std::min(neighbours_ahead, due_.size()); ++k) prefetch_neighbours(prior, due_[k]);
+    for (std::size_t k = 0; k < due_.size() && edges_walked_ < most_edges; ++k) {
+      if (k + rows_ahead < due_.size()) prefetch_row(prior, due_[k + rows_ahead]);
+      if (k + neighbours_ahead < due_.size()) prefetch_neighbours(prior, due_[k + neighbours_ahead]);
+      push(prior, due_[k]);
     }
   }
 }
 
 /// Makes S of the first entries in order.
-void Neighbourhood::choose(const Graph& graph, std::size_t count) {
+void Neighbourhood::choose(const PriorMatrix& matrix, std::size_t count) {
   nodes_.clear();
   links_.clear();
   link_begins_.assign(1, 0);
   for (std::size_t k = 0; k < count; ++k) nodes_.push_back(entries_[order_[k]].node);
   closed_ = true;
   for (const NodeId node : nodes_) {
-    const auto neighbours = graph.neighbours(node);
-    const auto weights = graph.weights(node);
+    const auto neighbours = matrix.graph().neighbours(node);
+    const auto weights = matrix.graph().weights(node);
     for (std::size_t k = 0; k < neighbours.size(); ++k) {
-      const NodeId at = place_[neighbours[k]];
-      const bool known = at < entries_.size() && entries_[at].node == neighbours[k];
-      if (known && rank_[at] < count) {
+      const NodeId at = places_.find(neighbours[k]);
+      if (at != Places::none && rank_[at] < count) {
         links_.push_back({rank_[at], weights[k]});
       } else {
         closed_ = false;
@@ -89,7 +104,7 @@ void Neighbourhood::choose(const Graph& graph, std::size_t count) {
 }
 
 /// values = A_SS^{-1} b by Gauss-Seidel, from below: residuals never fall under 0.
-void Neighbourhood::solve(const PriorMatrix& prior, std::span<const double> diagonal) {
+void Neighbourhood::solve(const Prior& prior) {
   constexpr std::size_t most_sweeps = 200;
   constexpr double accuracy = 1e-6;
   const std::size_t count = nodes_.size();
@@ -98,44 +113,40 @@ void Neighbourhood::solve(const PriorMatrix& prior, std::span<const double> diag
   std::fill_n(residuals_.begin(), seed_count_, 1.0);
   for (std::size_t sweep = 0; sweep < most_sweeps; ++sweep) {
     for (std::size_t k = 0; k < count; ++k) {
-      const double step = residuals_[k] / diagonal[nodes_[k]];
+      const double step = residuals_[k] / prior.diagonal[nodes_[k]];
       residuals_[k] = 0.0;
       values_[k] += step;
-      for (const Link& link : links(k)) residuals_[link.to] += prior.coupling() * link.weight * step;
+      for (const Link& link : links(k)) residuals_[link.to] += prior.matrix.coupling() * link.weight * step;
     }
-    double energy = 0.0;
+    double rest = 0.0;
     lower_ = 0.0;
     for (std::size_t k = 0; k < count; ++k) {
-      energy += residuals_[k] * residuals_[k] / prior.ridge(nodes_[k]);
+      rest += residuals_[k] * residuals_[k] * prior.barrier.height(nodes_[k]) / prior.barrier.slope(nodes_[k]);
       lower_ += values_[k] * residuals_[k];
     }
     for (std::size_t k = 0; k < seed_count_; ++k) lower_ += values_[k];
-    if (energy <= accuracy * lower_) break;
+    if (rest <= accuracy * lower_) break;
   }
+  double heights = 0.0;
+  for (std::size_t k = 0; k < seed_count_; ++k) heights += prior.barrier.height(nodes_[k]);
   double kept = 0.0;
-  for (std::size_t k = 0; k < count; ++k) kept += prior.ridge(nodes_[k]) * values_[k];
+  for (std::size_t k = 0; k < count; ++k) kept += prior.barrier.slope(nodes_[k]) * values_[k];
   gap_ = closed_ ? 0.0 : std::max(0.0, upper_ - lower_);
-  leak_ = closed_ ? 0.0 : std::max(0.0, static_cast<double>(seed_count_) - kept);
+  leak_ = closed_ ? 0.0 : std::max(0.0, heights - kept);
 }
 
-void Neighbourhood::grow(const PriorMatrix& prior, std::span<const double> diagonal, std::span<const NodeId> seeds,
-                         double tolerance, std::size_t most_nodes) {
-  entries_.clear();
-  edges_walked_ = 0;
-  seed_count_ = seeds.size();
-  for (const NodeId seed : seeds) entry(seed).residual = 1.0;
-  walk(prior, diagonal, 0.5 * tolerance, edges_a_node * most_nodes);
-
+void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t most_nodes) {
   // A component that S may contain whole is known whole, wherever the walk ended.
-  for (NodeId node = 0; place_.size() <= most_nodes && node < place_.size(); ++node) entry(node);
+  const std::size_t node_count = prior.matrix.node_count();
+  for (NodeId node = 0; node_count <= most_nodes && node < node_count; ++node) place_of(prior.barrier, node);
   const std::size_t most = std::max(seed_count_, std::min(entries_.size(), most_nodes));
   order_.resize(entries_.size());
   std::iota(order_.begin(), order_.end(), 0);
   rank_.assign(entries_.size(), static_cast<NodeId>(-1));
   std::iota(rank_.begin(), rank_.begin() + static_cast<std::ptrdiff_t>(seed_count_), 0);
   for (std::size_t count = seed_count_;; count = std::min(4 * count, most)) {
-    choose(prior.graph(), count);
-    solve(prior, diagonal);
+    choose(prior.matrix, count);
+    solve(prior);
     if (closed_ || count == most || std::sqrt(upper_) - std::sqrt(lower_) <= tolerance) return;
     if (count == seed_count_) put_in_order(most);
   }

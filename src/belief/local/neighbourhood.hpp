@@ -1,41 +1,117 @@
 #pragma once
 
+#include "belief/local/barrier.hpp"
 #include "belief/prior_matrix.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace goblin {
 
+/// The places of some nodes in a list: a hash table that fits into the nearest cache while the nodes are few.
+class Places {
+ public:
+  static constexpr NodeId none = std::numeric_limits<NodeId>::max();
+
+  void clear() {
+    cells_.assign(least_cells, Cell{});
+    count_ = 0;
+  }
+  [[nodiscard]] NodeId find(NodeId node) const {
+    std::size_t at = begin(node);
+    while (cells_[at].place != none && cells_[at].node != node) at = (at + 1) & (cells_.size() - 1);
+    return cells_[at].place;
+  }
+  /// The place of a node; `next` for one that had none, and has that from now on.
+  NodeId find_or_add(NodeId node, NodeId next) {
+    std::size_t at = begin(node);
+    while (cells_[at].place != none) {
+      if (cells_[at].node == node) return cells_[at].place;
+      at = (at + 1) & (cells_.size() - 1);
+    }
+    cells_[at] = {node, next};
+    if (2 * ++count_ > cells_.size()) enlarge();
+    return next;
+  }
+
+ private:
+  static constexpr std::size_t least_cells = 4096;
+
+  struct Cell {
+    NodeId node = 0;
+    NodeId place = none;
+  };
+
+  [[nodiscard]] std::size_t begin(NodeId node) const { return (node * 0x9E3779B1U >> 7U) & (cells_.size() - 1); }
+  void enlarge() {
+    std::vector<Cell> old(2 * cells_.size());
+    old.swap(cells_);
+    for (const Cell& cell : old) {
+      if (cell.place == none) continue;
+      std::size_t at = begin(cell.node);
+      while (cells_[at].place != none) at = (at + 1) & (cells_.size() - 1);
+      cells_[at] = cell;
+    }
+  }
+
+  std::vector<Cell> cells_;
+  std::size_t count_ = 0;
+};
+
 /// The nodes around one or two others, and how little the rest of the graph can matter to these.
 ///
-/// With b = 1 at the seeds and 0 elsewhere, it looks for a small set S of nodes around the seeds such that the solution
-/// with everything outside S held at zero is good enough, and proves how good: for g = A_SS^{-1} b
+/// With b = 1 at the seeds and 0 elsewhere, `walk` finds b^T A^{-1} b between two ends, and an approximate A^{-1} b.
+/// `gather` then looks for a small set S of nodes around the seeds such that the solution with everything outside S
+/// held at zero is good enough, and proves how good: for g = A_SS^{-1} b
 ///
-///     gap  >=  b^T A^{-1} b - b^T g,     leak  >=  sum of b - sum of ridge_j g_j,     values  <=  g.
+///     gap  >=  b^T A^{-1} b - b^T g,     leak  >=  sum of heights at the seeds - sum of slope_j g_j,     values  <= g.
 ///
 /// A g = b everywhere but at the nodes just outside S, where it is minus the weight that leads to them; gap and leak
-/// measure that, one by its energy and one by its sum. Both are 0 if no edge leaves S.
+/// measure that, one by its energy and one by its sum, each node times its height in the barrier. Both are 0 if no edge
+/// leaves S.
 ///
 /// Everything here is about the prior, one number a node: evidence only makes the rest matter less (docs/engines.md).
-/// O(edges walked), whatever n is; n numbers are kept to find a node's place.
+/// O(edges walked), in time and memory, whatever n is.
 class Neighbourhood {
  public:
-  explicit Neighbourhood(std::size_t node_count) : place_(node_count, 0) {}
+  /// What the walks are about. `diagonal` is prior.diagonals().
+  struct Prior {
+    const PriorMatrix& matrix;
+    std::span<const double> diagonal;
+    const Barrier& barrier;
+  };
 
-  /// Grows S until sqrt(b^T A^{-1} b) is known to `tolerance`, S has `most_nodes` or the walk is long enough.
-  /// `diagonal` is prior.diagonals().
-  void grow(const PriorMatrix& prior, std::span<const double> diagonal, std::span<const NodeId> seeds, double tolerance,
-            std::size_t most_nodes);
+  /// A node that the walk has seen.
+  struct Entry {
+    NodeId node;
+    float weight;     // the barrier's
+    double value;     // of an approximate A^{-1} b, never above it
+    double residual;  // of it, never below 0
+  };
+
+  /// Walks until sqrt(b^T A^{-1} b) is known to `tolerance`, or over `most_edges`.
+  void walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_edges);
+  /// The seeds first.
+  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+  /// An upper bound of b^T A^{-1} b.
+  [[nodiscard]] double upper() const { return upper_; }
+  /// v^T A v for the approximate solution v: (b.v)^2 / (v^T A v) is a lower bound of b^T A^{-1} b.
+  [[nodiscard]] double energy() const { return energy_; }
+  /// After a walk: grows S until sqrt(b^T A^{-1} b) is known to `tolerance` from inside S, or S has `most_nodes`.
+  void gather(const Prior& prior, double tolerance, std::size_t most_nodes);
+  /// Walks until half the tolerance is reached or for long enough, and gathers.
+  void grow(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_nodes) {
+    walk(prior, seeds, 0.5 * tolerance, 64 * most_nodes);
+    gather(prior, tolerance, most_nodes);
+  }
 
   /// S, the seeds first.
   [[nodiscard]] std::span<const NodeId> nodes() const { return nodes_; }
   [[nodiscard]] std::span<const double> values() const { return values_; }
   [[nodiscard]] double gap() const { return gap_; }
   [[nodiscard]] double leak() const { return leak_; }
-  /// An upper bound of b^T A^{-1} b.
-  [[nodiscard]] double upper() const { return upper_; }
 
   /// The edges inside S, from the k-th of its nodes to others, by their number in S.
   struct Link {
@@ -47,24 +123,25 @@ class Neighbourhood {
   }
 
  private:
-  struct Entry {
-    NodeId node;
-    double value;     // of an approximate A^{-1} b, never above it
-    double residual;  // of it, never below 0
-  };
-
-  Entry& entry(NodeId node);
-  void push(const PriorMatrix& prior, double diagonal, std::size_t at);
-  void walk(const PriorMatrix& prior, std::span<const double> diagonal, double tolerance, std::size_t longest_walk);
+  std::size_t place_of(const Barrier& barrier, NodeId node) {
+    const NodeId at = places_.find_or_add(node, static_cast<NodeId>(entries_.size()));
+    if (at == entries_.size()) entries_.push_back({node, barrier.weight(node), 0.0, 0.0});
+    return at;
+  }
+  void push(const Prior& prior, std::size_t at);
+  void prefetch_row(const Prior& prior, std::size_t at) const;
+  void prefetch_neighbours(const Prior& prior, std::size_t at) const;
   void put_in_order(std::size_t count);
-  void choose(const Graph& graph, std::size_t count);
-  void solve(const PriorMatrix& prior, std::span<const double> diagonal);
+  void choose(const PriorMatrix& matrix, std::size_t count);
+  void solve(const Prior& prior);
 
-  std::vector<NodeId> place_;  // of a node in entries_; means something if the entry there is the node's
+  Places places_;  // of nodes in entries_
   std::vector<Entry> entries_;
   std::size_t seed_count_ = 0;
   std::size_t edges_walked_ = 0;
+  std::vector<NodeId> due_;  // entries to be pushed
   double upper_ = 0.0;
+  double energy_ = 0.0;
 
   std::vector<NodeId> order_;  // entries in the order in which S takes them
   std::vector<NodeId> rank_;   // of an entry in that order

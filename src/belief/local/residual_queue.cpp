@@ -12,23 +12,19 @@ void ResidualQueue::restart(double allowed_squared) {
   allowed_squared_ = allowed_squared;
   largest_at_rest_ = 0.0;
   for (auto& level : levels_) level.clear();
-  std::fill(places_.begin(), places_.end(), Place{});
+  for (Place& place : places_) place.level = 0;
   top_ = 0;
 }
 
-void ResidualQueue::offer(std::size_t slot, double squared) {
-  if (squared <= allowed_squared_) {
-    // One that waits is left where it is: whoever takes it will see.
-    if (places_[slot].level == 0) largest_at_rest_ = std::max(largest_at_rest_, squared);
-    return;
-  }
+void ResidualQueue::wait(std::size_t slot, double squared) {
   const double ratio = allowed_squared_ > 0.0 ? squared / allowed_squared_ : std::numeric_limits<double>::infinity();
   const int level = std::isfinite(ratio) ? std::clamp<int>(std::ilogb(ratio) / 2, 0, level_count - 1)
                                          : static_cast<int>(level_count) - 1;
   Place& place = places_[slot];
   if (place.level > level) return;
   if (place.level > 0) remove(slot);
-  place = {static_cast<std::uint8_t>(level + 1), static_cast<NodeId>(levels_[level].size())};
+  place.level = static_cast<std::uint8_t>(level + 1);
+  place.index = static_cast<NodeId>(levels_[level].size());
   levels_[level].push_back(static_cast<NodeId>(slot));
   top_ = std::max(top_, static_cast<std::size_t>(level) + 1);
 }
@@ -71,7 +67,8 @@ void ResidualQueue::load(BinaryReader& in) {
     for (std::size_t index = 0; index < levels_[level].size(); ++index) {
       const NodeId slot = levels_[level][index];
       in.expect(slot < places_.size() && places_[slot].level == 0, "a node that waits");
-      places_[slot] = {static_cast<std::uint8_t>(level + 1), static_cast<NodeId>(index)};
+      places_[slot].level = static_cast<std::uint8_t>(level + 1);
+      places_[slot].index = static_cast<NodeId>(index);
     }
     if (!levels_[level].empty()) top_ = level + 1;
   }
