@@ -70,7 +70,7 @@ double reward_of(goblin::NodeId user, std::span<const double> item) {
 }  // namespace
 
 int main() {
-  constexpr std::uint64_t requests = 4000;
+  constexpr std::uint64_t requests = 50'000;
   goblin::SharedBandit bandit(
       goblin::Bandit::gob_lin(goblin::generate::cliques(2, 20), {.dimension = dimension, .alpha = 0.1}));
   Inbox inbox;
