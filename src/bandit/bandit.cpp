@@ -30,6 +30,19 @@ std::string_view reason_for(EngineKind asked, EngineKind used, std::size_t nodes
   }
 }
 
+/// Calls check(), and adds to what it throws which item of a list was checked.
+template <typename Check>
+void check_item(std::string_view list, std::size_t k, const Check& check) {
+  const auto message = [&](const std::exception& error) { return fmt::format("{}[{}]: {}", list, k, error.what()); };
+  try {
+    check();
+  } catch (const UnknownUser& error) {
+    throw UnknownUser(message(error));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(message(error));
+  }
+}
+
 }  // namespace
 
 Bandit::Bandit(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -155,23 +168,6 @@ void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, 
   best_of(decision, allowed, k, ranked);
 }
 
-namespace {
-
-/// Which of a batch is bad.
-template <typename Check>
-void check_row(std::size_t row, Check check) {
-  const auto message = [row](const std::exception& error) { return fmt::format("batch[{}]: {}", row, error.what()); };
-  try {
-    check();
-  } catch (const UnknownUser& error) {
-    throw UnknownUser(message(error));
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(message(error));
-  }
-}
-
-}  // namespace
-
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   check(user, context, reward);
   State& state = this->state();
@@ -213,7 +209,7 @@ void Bandit::check(UserRef user, std::span<const double> context, double reward)
 
 void Bandit::check(std::span<const Observation> batch) const {
   for (std::size_t k = 0; k < batch.size(); ++k) {
-    check_row(k, [&] { check(batch[k].user, batch[k].context, batch[k].reward); });
+    check_item("batch", k, [&] { check(batch[k].user, batch[k].context, batch[k].reward); });
   }
 }
 
@@ -229,7 +225,7 @@ void Bandit::check(const RewardTable& table) const {
         fmt::format("contexts: {} numbers (must be {} for each of the {} users)", table.contexts.size(), d, count));
   }
   for (std::size_t k = 0; k < count; ++k) {
-    check_row(k, [&] { check(table.users[k], table.contexts.subspan(k * d, d), table.rewards[k]); });
+    check_item("batch", k, [&] { check(table.users[k], table.contexts.subspan(k * d, d), table.rewards[k]); });
   }
 }
 

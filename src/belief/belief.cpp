@@ -157,8 +157,8 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
 }
 
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
-/// rewards, whatever the number of threads.
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
+/// whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
   for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
@@ -185,6 +185,7 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const UserReward& one = rewards.front();
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
+  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::uint32_t> by_node(rewards.size());
   std::iota(by_node.begin(), by_node.end(), 0);
   std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -192,41 +193,33 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const Place second = places_[rewards[b].node];
     return std::tie(first.component, first.index) < std::tie(second.component, second.index);
   });
-  add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : thread_count());
+  add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : threads);
 
-  // Without the contexts that are zero: they teach nothing.
-  Lessons lessons;
-  lessons.rewards.reserve(rewards.size());
+  // Component after component, without the contexts that are zero: they teach nothing.
+  std::vector<NodeReward> lessons;
+  std::vector<std::size_t> begins;
+  std::vector<NodeId> parts;
+  lessons.reserve(rewards.size());
   for (const std::uint32_t k : by_node) {
     const UserReward& one = rewards[k];
     double squared_length = 0.0;
     for (std::size_t c = 0; c < dimension(); ++c) squared_length += one.context[c] * one.context[c];
     longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
     if (std::all_of(one.context, one.context + dimension(), [](double value) { return value == 0.0; })) continue;
-    lessons.add(places_[one.node], one.context, one.reward);
+    const Place place = places_[one.node];
+    if (parts.empty() || place.component != parts.back()) {
+      parts.push_back(place.component);
+      begins.push_back(lessons.size());
+    }
+    lessons.push_back({place.index, one.context, one.reward});
   }
   rewards_ += rewards.size();
-  return teach(lessons);
-}
-
-void Belief::Lessons::add(const Place& place, const double* context, double reward) {
-  if (components.empty() || place.component != components.back()) {
-    components.push_back(place.component);
-    begins.push_back(rewards.size());
-  }
-  rewards.push_back({place.index, context, reward});
-}
-
-SolveSummary Belief::teach(const Lessons& lessons) {
-  const std::size_t parts = lessons.components.size();
-  const std::size_t threads = thread_count();
-  std::vector<Engine::Changed> changed(parts);
+  begins.push_back(lessons.size());
+  std::vector<Engine::Changed> changed(parts.size());
   // Several components side by side, or one with all threads.
-  run_jobs(parts, threads, [&](std::size_t part) {
-    const std::size_t begin = lessons.begins[part];
-    const std::size_t end = part + 1 < parts ? lessons.begins[part + 1] : lessons.rewards.size();
-    const auto of_part = std::span(lessons.rewards).subspan(begin, end - begin);
-    Component& component = components_[lessons.components[part]];
+  run_jobs(parts.size(), threads, [&](std::size_t part) {
+    const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
+    Component& component = components_[parts[part]];
     if (access_ != nullptr && of_part.size() < fewest_for_a_copy(component.nodes.size())) {
       for (const NodeReward& one : of_part) {
         changed[part].add(component.engine->learn(one.node, {one.context, dimension()}, one.reward).change());
@@ -234,17 +227,13 @@ SolveSummary Belief::teach(const Lessons& lessons) {
       return true;
     }
     changed[part] = change_copy(component, [&](Engine& engine) {
-      return engine.learn_many(of_part, evidence_of(component), parts > 1 ? 1 : threads);
+      return engine.learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
     });
     return true;
   });
   SolveSummary summary;
   for (const Engine::Changed& change : changed) summary.add(account_for(change));
   return summary;
-}
-
-std::size_t Belief::thread_count() const {
-  return options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
 SolveSummary Belief::account_for(const Engine::Changed& changed) {

@@ -123,17 +123,6 @@ class Belief {
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
   void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
-  /// Rewards for the engines: those of one component after those of another, ordered by node. The evidence holds them.
-  struct Lessons {
-    std::vector<NodeReward> rewards;
-    std::vector<NodeId> components;   // that have some
-    std::vector<std::size_t> begins;  // where theirs begin
-
-    void add(const Place& place, const double* context, double reward);
-  };
-  SolveSummary teach(const Lessons& lessons);
-  SolveSummary merge_nodes(const Belief& other, std::span<const NodeId> nodes);
-  [[nodiscard]] std::size_t thread_count() const;
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
   void remove_component(std::size_t component);

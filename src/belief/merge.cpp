@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
@@ -88,53 +92,59 @@ double Belief::longest_learned(NodeId node) const {
                   std::sqrt(trace(evidence_.at(node).contexts, dimension())));
 }
 
-/// The evidence becomes the sum. The engines learn a few rewards a node that say as much, in the way that is cheapest
-/// for their number.
+/// The engines learn a few rewards a node that say as much as the other's evidence, in the way that is cheapest for
+/// their number. The evidence itself becomes the sum of both.
 SolveSummary Belief::merge(const Belief& other) {
-  constexpr std::size_t most_numbers = std::size_t{1} << 26U;  // at a time: half a gigabyte
-  SolveSummary summary;
   std::vector<NodeId> nodes;
-  std::size_t numbers = 0;
-  for (const Component& component : components_) {
-    for (const NodeId node : component.nodes) {
-      const std::size_t count = other.evidence_.at(node).count;
-      if (count == 0) continue;
-      nodes.push_back(node);
-      numbers += std::min(count, dimension()) * dimension();
-      if (numbers < most_numbers) continue;
-      summary.add(merge_nodes(other, nodes));
-      nodes.clear();
-      numbers = 0;
-    }
+  for (NodeId node = 0; node < node_count(); ++node) {
+    if (other.evidence_.at(node).count > 0) nodes.push_back(node);
   }
-  summary.add(merge_nodes(other, nodes));
-  for (NodeId user = 0; user < user_evidence_count(); ++user) {
-    user_evidence_->add(user, other.user_evidence_->at(user));
-  }
-  rewards_ += other.rewards_;
-  longest_learned_ = std::max(longest_learned_, other.longest_learned_);
-  return summary;
-}
-
-/// The nodes are in the order of the components.
-SolveSummary Belief::merge_nodes(const Belief& other, std::span<const NodeId> nodes) {
-  constexpr std::size_t share = 256;  // nodes of one job
   std::vector<EquivalentRewards> equivalent(nodes.size());
-  run_jobs((nodes.size() + share - 1) / share, thread_count(), [&](std::size_t job) {
+  const std::size_t threads =
+      options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  constexpr std::size_t share = 256;  // nodes of one job
+  run_jobs((nodes.size() + share - 1) / share, threads, [&](std::size_t job) {
     for (std::size_t k = job * share; k < std::min(nodes.size(), (job + 1) * share); ++k) {
       equivalent[k] =
           equivalent_rewards(other.evidence_.at(nodes[k]), dimension(), ridge(nodes[k]), longest_context(nodes[k]));
     }
     return true;
   });
-  Lessons lessons;
+  std::vector<UserReward> rewards;
+  Evidence sums(dimension(), node_count());
   for (std::size_t k = 0; k < nodes.size(); ++k) {
-    evidence_.add(nodes[k], other.evidence_.at(nodes[k]));
+    sums.add(nodes[k], evidence_.at(nodes[k]));
+    sums.add(nodes[k], other.evidence_.at(nodes[k]));
     for (Eigen::Index column = 0; column < equivalent[k].rewards.size(); ++column) {
-      lessons.add(places_[nodes[k]], equivalent[k].contexts.col(column).data(), equivalent[k].rewards[column]);
+      rewards.push_back({.user = 0,
+                         .node = nodes[k],
+                         .context = equivalent[k].contexts.col(column).data(),
+                         .reward = equivalent[k].rewards[column]});
     }
   }
-  return teach(lessons);
+  const std::size_t rewards_of_both = rewards_ + other.rewards_;
+  const double longest_of_both = std::max(longest_learned_, other.longest_learned_);
+
+  // These rewards are nobody's: the users' evidence is kept out of it.
+  std::optional<Evidence> of_users = std::exchange(user_evidence_, std::nullopt);
+  SolveSummary summary;
+  try {
+    summary = learn_many(rewards);
+  } catch (...) {
+    user_evidence_ = std::move(of_users);
+    throw;
+  }
+  user_evidence_ = std::move(of_users);
+  for (const NodeId node : nodes) {
+    evidence_.clear(node);
+    evidence_.add(node, sums.at(node));
+  }
+  for (NodeId user = 0; user < user_evidence_count(); ++user) {
+    user_evidence_->add(user, other.user_evidence_->at(user));
+  }
+  rewards_ = rewards_of_both;
+  longest_learned_ = longest_of_both;
+  return summary;
 }
 
 }  // namespace goblin
