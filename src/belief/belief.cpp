@@ -33,6 +33,10 @@ void check_join_fits(const EngineOptions& options, std::size_t nodes, std::size_
                       needed, available);
 }
 
+std::size_t threads_of(const EngineOptions& options) {
+  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
 /// The nodes that can be reached from one of them, ascending.
 std::vector<NodeId> reachable(const Graph& graph, NodeId node) {
   const Components components = graph.components();
@@ -123,8 +127,8 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
 }
 
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
-/// whatever the number of threads.
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
+/// rewards, whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
   for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
@@ -151,7 +155,7 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const UserReward& one = rewards.front();
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
-  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads = threads_of(options_);
   std::vector<std::uint32_t> by_node(rewards.size());
   std::iota(by_node.begin(), by_node.end(), 0);
   std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -182,11 +186,19 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   rewards_ += rewards.size();
   begins.push_back(lessons.size());
   std::vector<Engine::Changed> changed(parts.size());
-  // Several components side by side, or one with all threads.
-  run_jobs(parts.size(), threads, [&](std::size_t part) {
+  const auto learn_part = [&](std::size_t part, std::size_t with_threads) {
     const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
     const Component& component = components_[parts[part]];
-    changed[part] = component.engine->learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
+    changed[part] = component.engine->learn_many(of_part, evidence_of(component), with_threads);
+  };
+  // Large components one after the other with all threads, small ones side by side.
+  constexpr std::size_t large = 100;
+  const auto is_large = [&](std::size_t part) { return components_[parts[part]].nodes.size() >= large; };
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (is_large(part)) learn_part(part, threads);
+  }
+  run_jobs(parts.size(), threads, [&](std::size_t part) {
+    if (!is_large(part)) learn_part(part, 1);
     return true;
   });
   SolveSummary summary;
@@ -260,7 +272,9 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
 
 SolveSummary Belief::rebuild() {
   SolveSummary summary;
-  for (const Component& component : components_) summary.add(component.engine->rebuild(evidence_of(component)));
+  const std::size_t threads = threads_of(options_);
+  for (const Component& component : components_)
+    summary.add(component.engine->rebuild(evidence_of(component), threads));
   if (!summary.converged) ++unconverged_solves_;
   return summary;
 }
