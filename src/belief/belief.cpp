@@ -103,6 +103,10 @@ Graph Belief::graph() const {
   return {node_count(), edges};
 }
 
+std::size_t Belief::thread_count() const {
+  return options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+}
+
 void Belief::set_access(Access* access) {
   access_ = access;
   for (const Component& component : components_) component.engine->set_access(access);
@@ -157,8 +161,8 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
 }
 
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
-/// whatever the number of threads.
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
+/// rewards, whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
   for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
@@ -185,7 +189,7 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const UserReward& one = rewards.front();
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
-  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads = thread_count();
   std::vector<std::uint32_t> by_node(rewards.size());
   std::iota(by_node.begin(), by_node.end(), 0);
   std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -216,19 +220,27 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   rewards_ += rewards.size();
   begins.push_back(lessons.size());
   std::vector<Engine::Changed> changed(parts.size());
-  // Several components side by side, or one with all threads.
-  run_jobs(parts.size(), threads, [&](std::size_t part) {
+  const auto learn_part = [&](std::size_t part, std::size_t with_threads) {
     const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
     Component& component = components_[parts[part]];
     if (access_ != nullptr && of_part.size() < fewest_for_a_copy(component.nodes.size())) {
       for (const NodeReward& one : of_part) {
         changed[part].add(component.engine->learn(one.node, {one.context, dimension()}, one.reward).change());
       }
-      return true;
+      return;
     }
     changed[part] = change_copy(component, [&](Engine& engine) {
-      return engine.learn_many(of_part, evidence_of(component), parts.size() > 1 ? 1 : threads);
+      return engine.learn_many(of_part, evidence_of(component), with_threads);
     });
+  };
+  // Large components one after the other with all threads, small ones side by side.
+  constexpr std::size_t large = 100;
+  const auto is_large = [&](std::size_t part) { return components_[parts[part]].nodes.size() >= large; };
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (is_large(part)) learn_part(part, threads);
+  }
+  run_jobs(parts.size(), threads, [&](std::size_t part) {
+    if (!is_large(part)) learn_part(part, 1);
     return true;
   });
   SolveSummary summary;
@@ -309,9 +321,11 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
 
 SolveSummary Belief::rebuild() {
   SolveSummary summary;
+  const std::size_t threads = thread_count();
   for (Component& component : components_) {
     const auto changed = change_copy(component, [&](Engine& engine) {
-      return Engine::Changed{.log_determinant = 0.0, .error = 0.0, .solve = engine.rebuild(evidence_of(component))};
+      return Engine::Changed{
+          .log_determinant = 0.0, .error = 0.0, .solve = engine.rebuild(evidence_of(component), threads)};
     });
     summary.add(changed.solve);
   }

@@ -122,6 +122,8 @@ class Belief {
   [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
+  /// How many threads a change of many rewards may use.
+  [[nodiscard]] std::size_t thread_count() const;
   void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);

@@ -142,8 +142,8 @@ class Engine {
   virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                   const ComponentEvidence& evidence) = 0;
 
-  /// Computes the belief anew from the prior matrix and the evidence, whatever it was before.
-  virtual SolveSummary rebuild(const ComponentEvidence& evidence) = 0;
+  /// Computes the belief anew from the prior matrix and the evidence, whatever it was before, on so many threads.
+  virtual SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) = 0;
 
   /// The engine for some of the nodes only, which no edge joins to the others.
   [[nodiscard]] virtual std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -100,10 +99,8 @@ SolveSummary Belief::merge(const Belief& other) {
     if (other.evidence_.at(node).count > 0) nodes.push_back(node);
   }
   std::vector<EquivalentRewards> equivalent(nodes.size());
-  const std::size_t threads =
-      options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   constexpr std::size_t share = 256;  // nodes of one job
-  run_jobs((nodes.size() + share - 1) / share, threads, [&](std::size_t job) {
+  run_jobs((nodes.size() + share - 1) / share, thread_count(), [&](std::size_t job) {
     for (std::size_t k = job * share; k < std::min(nodes.size(), (job + 1) * share); ++k) {
       equivalent[k] =
           equivalent_rewards(other.evidence_.at(nodes[k]), dimension(), ridge(nodes[k]), longest_context(nodes[k]));

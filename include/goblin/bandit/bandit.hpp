@@ -211,7 +211,10 @@ class Bandit {
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
-  /// All of them, or none if one is bad.
+  /// All of them, or none if one is bad. The belief becomes what it would be had they been learned one after the other,
+  /// in any order; the more there are, the less each costs. With the exact engines all rewards of a node are one change
+  /// that costs at most d rewards, sparse learns some dozens of changes side by side, and from about a reward a row of
+  /// N on (sparse: some thousands) the belief is computed anew, which costs the same for any number.
   SolveSummary update(std::span<const Observation> batch);
   SolveSummary update(const RewardTable& table);
   /// Throw what update would throw, and learn nothing.
@@ -246,7 +249,8 @@ class Bandit {
   /// Only scores depend on alpha, so it may change at any time.
   void set_alpha(double alpha);
   /// Computes the belief anew from the evidence and the graph, which it follows from; a check rather than a need. Costs
-  /// (n d)^3 with dense, n d rewards with sparse.
+  /// (n d)^3 with dense. sparse inverts N on all threads, as far as C needs it: 36 s of one core's time for Last.fm's
+  /// 1,892 users and d = 25, and n d solves where the factor of N does not fit into memory.
   SolveSummary rebuild();
 
   [[nodiscard]] Policy policy() const;

@@ -249,7 +249,7 @@ Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidenc
 
 /// Starts from the w there is: what is wrong with it shows in the residuals, and is settled until they are within what
 /// is allowed, however many edges that takes.
-SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence) {
+SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence, std::size_t /*threads*/) {
   for (std::size_t node = 0; node < node_count(); ++node) {
     const auto at = static_cast<NodeId>(node);
     compute_inverse(at, evidence.at(node));

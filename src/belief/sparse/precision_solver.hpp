@@ -31,6 +31,7 @@ class PrecisionSolver {
   void set_prior(const PriorMatrix& prior);
 
   void observe(std::size_t node, std::span<const double> context);
+  [[nodiscard]] const Elimination& elimination() const { return elimination_; }
   [[nodiscard]] const NodeSum& observed(std::size_t node) const { return sums_[node]; }
   void set_sum(std::size_t node, NodeSum sum);
   /// From S as UserEvidence::contexts packs it. O(d^3).

@@ -17,9 +17,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-/// The relative residual for solves that nothing corrects later: edges, evidence that moves, rebuilds.
-constexpr double tight = 1e-13;
-
 /// The prior, once it is known that the means and covariances can follow in the file: nothing large is allocated for
 /// nothing.
 const PriorMatrix& checked(const BinaryReader& in, const PriorMatrix& prior, std::size_t dimension) {
@@ -187,6 +184,7 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   });
   if (++waiting_count_ == waiting_room) apply_waiting();
   solver_.observe(node, context);
+  if (log_determinant_) *log_determinant_ += std::log1p(result.variance);
   return result;
 }
 
@@ -279,6 +277,7 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
   }
   const PrecisionChange change(1.0, columns.times(solutions));
   result.log_determinant = sign * change.log_determinant();
+  if (log_determinant_) *log_determinant_ += result.log_determinant;
   for (std::size_t j = 0; j < node_count(); ++j) {
     const MatrixXd terms = change.terms(solutions.middleRows(static_cast<Index>(j) * d, d));
     const MatrixXd outer = sign * (terms * terms.transpose());
@@ -289,11 +288,6 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
   if (gains) change_solver();
   result.solve.add(solve_means(evidence));
   return result;
-}
-
-Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
-                                         std::size_t /*threads*/) {
-  return learn_one_by_one(rewards, dimension_);
 }
 
 Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
@@ -341,23 +335,6 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
       covariance_column(node, c)[r] = value;
     }
   }
-}
-
-/// n d solves, a column of N^{-1} each.
-SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence) {
-  for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
-  waiting_count_ = 0;
-  SolveSummary summary;
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      solver_.clear();
-      solver_.right_hand_side(j)[c] = 1.0;
-      summary.add(solve(std::min(options_.tolerance, tight)));
-      for (std::size_t r = c; r < dimension_; ++r) covariance_column(j, c)[r] = solver_.solution()[j * stride() + r];
-    }
-  }
-  summary.add(solve_means(evidence));
-  return summary;
 }
 
 void SparseEngine::save(BinaryWriter& out) const {

@@ -2,14 +2,17 @@
 
 #include "belief/engine.hpp"
 #include "belief/packs.hpp"
+#include "belief/selected_inverse/elimination_plan.hpp"
 #include "belief/sparse/precision_solver.hpp"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace goblin {
 
 class ChangeColumns;
+struct NodeLesson;
 
 /// Keeps w_j and C_j of every node, O(n d^2) memory, and solves N u = phi_i(x) for each reward (PrecisionSolver).
 ///
@@ -40,7 +43,7 @@ class SparseEngine final : public Engine {
   Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
-  SolveSummary rebuild(const ComponentEvidence& evidence) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
   void save(BinaryWriter& out) const override;
@@ -77,7 +80,20 @@ class SparseEngine final : public Engine {
   Changed change(const ChangeColumns& columns, bool gains, const std::function<void()>& change_solver,
                  const ComponentEvidence& evidence);
 
+  // Many rewards at once: sparse_bulk.cpp.
+  class Chunk;
+  void learn_chunk(std::span<const NodeLesson> lessons, std::size_t threads, Changed& total);
+  [[nodiscard]] double gain_of(const NodeLesson& lesson) const;
+  void observe(const NodeLesson& lesson);
+  [[nodiscard]] bool may_invert(const ComponentEvidence& evidence) const;
+  [[nodiscard]] double multiplications_of_solves(double columns) const;
+  [[nodiscard]] std::optional<EliminationPlan> plan_inverse(double solves, const ComponentEvidence& evidence) const;
+  [[nodiscard]] std::optional<double> find_log_determinant(const EliminationPlan& plan, std::size_t threads) const;
+  bool invert(const EliminationPlan& plan, const ComponentEvidence& evidence, std::size_t threads);
+
   static constexpr std::size_t waiting_room = 8;
+  /// The relative residual for solves that nothing corrects later: edges, evidence that moves, rebuilds.
+  static constexpr double tight = 1e-13;
 
   std::size_t dimension_;
   std::size_t pack_count_;
@@ -92,6 +108,7 @@ class SparseEngine final : public Engine {
   std::vector<double> waiting_;  // node after node, waiting_room terms each
   std::size_t waiting_count_ = 0;
   std::vector<std::uint8_t> shown_counts_;  // of each node, where there is an Access: learn goes through the nodes
+  std::optional<double> log_determinant_;   // ln|N|, where something has needed it
   PrecisionSolver solver_;
 };
 

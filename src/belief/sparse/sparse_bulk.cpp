@@ -1,0 +1,396 @@
+// Many rewards at once. Rewards of one node are one change of N by at most d columns, whatever their number, and nodes
+// go together in chunks; if there are so many that all of this costs more than to invert N, N is inverted.
+
+#include "belief/memory.hpp"
+#include "belief/node_lesson.hpp"
+#include "belief/selected_inverse/selected_inverse.hpp"
+#include "belief/sparse/lane_solver.hpp"
+#include "belief/sparse/sparse_engine.hpp"
+#include "belief/symmetric_matrix.hpp"
+#include "jobs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <Eigen/Cholesky>
+
+namespace goblin {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// Fewer rewards are learned one by one.
+constexpr std::size_t few = 8;
+/// The columns of a chunk: enough for the speed of matrix products, few enough that F stays cheap.
+constexpr Index most_columns = 64;
+/// Contexts that say so much more than is known (x^T C_i x, times coupling * degree / ridge) are learned one by one:
+/// solutions with N as it was before them would lose as many digits at the other nodes.
+constexpr double most_gain = 1e6;
+
+}  // namespace
+
+/// N gains B B^T, B the contexts of some lessons, each at a node of its own. With Y = N^{-1} B, N as it was before, and
+/// F = I + B^T Y = L L^T, N^{-1} loses Z Z^T for Z = Y L^{-T}, and w gains Z L^{-1} (a - B^T w).
+///
+/// F is factored lesson by lesson. At a lesson's own node Y is C_i X, with C_i as the lessons before it leave it: a
+/// solve has errors of its own, and where contexts are long C_i loses nearly all of itself, which only its own numbers
+/// cancel cleanly. So everything is as exact as it is one reward at a time.
+class SparseEngine::Chunk {
+ public:
+  Chunk(SparseEngine& engine, std::span<const NodeLesson> lessons) : engine_(engine), lessons_(lessons) {
+    Index columns = 0;
+    for (const NodeLesson& lesson : lessons) {
+      begins_.push_back(columns);
+      columns += lesson.contexts.cols();
+    }
+    begins_.push_back(columns);
+    solutions_.resize(static_cast<Index>(engine.node_count()) * dimension(), columns);
+    factor_ = MatrixXd::Zero(columns, columns);
+  }
+
+  [[nodiscard]] double log_determinant() const { return 2.0 * factor_.diagonal().array().log().sum(); }
+
+  /// Y, a solve a column, sixteen of them side by side.
+  SolveSummary solve(std::size_t threads) {
+    constexpr double tightest = 1e-14;
+    const auto columns = static_cast<std::size_t>(solutions_.cols());
+    MatrixXd right_hand_sides(dimension(), solutions_.cols());
+    MatrixXd starts(dimension(), solutions_.cols());
+    std::vector<LaneSolver::Column> systems;
+    std::vector<double> sizes;
+    for (std::size_t k = 0; k < lessons_.size(); ++k) {
+      const NodeLesson& lesson = lessons_[k];
+      MatrixXd own(dimension(), dimension());
+      engine_.covariance(lesson.node, {own.data(), static_cast<std::size_t>(own.size())});
+      for (Index c = 0; c < lesson.contexts.cols(); ++c) {
+        // For a context whose largest entry is 1, so that nothing underflows, and the more exactly the longer it is.
+        const auto context = lesson.contexts.col(c);
+        sizes.push_back(context.cwiseAbs().maxCoeff());
+        const Index at = begins_[k] + c;
+        right_hand_sides.col(at) = context / (sizes.back() > 0.0 ? sizes.back() : 1.0);
+        starts.col(at) = own * right_hand_sides.col(at);
+        const double length = context.norm() / std::sqrt(engine_.prior_.smallest_ridge());
+        systems.push_back({.node = lesson.node,
+                           .right_hand_side = {right_hand_sides.col(at).data(), engine_.dimension_},
+                           .start = {starts.col(at).data(), engine_.dimension_},
+                           .tolerance = std::max(tightest, 0.1 * engine_.options_.tolerance / std::max(1.0, length))});
+      }
+    }
+    const LaneSolver solver(engine_.prior_, engine_.solver_, engine_.dimension_);
+    const std::size_t groups = (columns + LaneSolver::lanes - 1) / LaneSolver::lanes;
+    std::vector<LaneSolver::Solved> solved(columns);
+    const std::size_t workers = std::min(threads, groups);
+    run_jobs(workers, workers, [&](std::size_t worker) {
+      LaneSolver::Workspace workspace(solver);
+      for (std::size_t group = worker; group < groups; group += workers) {
+        const std::size_t first = group * LaneSolver::lanes;
+        const std::size_t count = std::min(LaneSolver::lanes, columns - first);
+        const auto results = workspace.solve(std::span(systems).subspan(first, count), engine_.options_.max_iterations);
+        std::copy_n(results.begin(), count, solved.begin() + static_cast<std::ptrdiff_t>(first));
+        for (std::size_t j = 0; j < engine_.node_count(); ++j) {
+          for (std::size_t r = 0; r < engine_.dimension_; ++r) {
+            const DoubleLanes& values = workspace.solution(j, r);
+            double* const to = &solutions_(row_of(j) + static_cast<Index>(r), static_cast<Index>(first));
+            for (std::size_t k = 0; k < count; ++k) {
+              to[static_cast<Index>(k) * solutions_.rows()] = sizes[first + k] * values[k];
+            }
+          }
+        }
+      }
+      return true;
+    });
+    SolveSummary summary;
+    for (std::size_t k = 0; k < columns; ++k) {
+      if (solved[k].residual > systems[k].tolerance) {
+        summary.add(solve_alone(systems[k], sizes[k], static_cast<Index>(k)));
+      } else {
+        const double residual = solved[k].residual / engine_.options_.tolerance;
+        summary.add({.iterations = solved[k].iterations, .residual = residual, .converged = residual <= 1.0});
+      }
+    }
+    return summary;
+  }
+
+  /// L, and at the lessons' own nodes Z in the place of Y.
+  void factor() {
+    const std::size_t count = lessons_.size();
+    covariances_.resize(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const NodeLesson& lesson = lessons_[k];
+      const Index first = begins_[k];
+      const Index width = lesson.contexts.cols();
+      MatrixXd& own = covariances_[k];
+      own.resize(dimension(), dimension());
+      engine_.covariance(lesson.node, {own.data(), static_cast<std::size_t>(own.size())});
+      const auto before = rows(k).leftCols(first);
+      own.noalias() -= before * before.transpose();
+      rows(k).middleCols(first, width).noalias() = own * lesson.contexts;
+
+      MatrixXd inner = MatrixXd::Identity(width, width);
+      inner.noalias() += lesson.contexts.transpose() * rows(k).middleCols(first, width);
+      const MatrixXd lower = (0.5 * (inner + inner.transpose())).llt().matrixL();
+      factor_.block(first, first, width, width) = lower;
+      for (std::size_t other = 0; other < count; ++other) {
+        auto part = rows(other).middleCols(first, width);
+        lower.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(part);
+      }
+      for (std::size_t later = k + 1; later < count; ++later) {
+        const Index at = begins_[later];
+        const Index size = lessons_[later].contexts.cols();
+        auto below = factor_.block(at, first, size, width);
+        below.noalias() = lessons_[later].contexts.transpose() * rows(later).middleCols(first, width);
+        for (std::size_t other = 0; other < count; ++other) {
+          rows(other).middleCols(at, size).noalias() -= rows(other).middleCols(first, width) * below.transpose();
+        }
+      }
+      // C_i becomes (C_i^{-1} + X X^T)^{-1} = R (I + R^T X X^T R)^{-1} R^T with C_i = R R^T: nothing cancels.
+      const MatrixXd root = own.llt().matrixL();
+      const MatrixXd seen = lesson.contexts.transpose() * root;
+      const MatrixXd gained = MatrixXd::Identity(dimension(), dimension()) + seen.transpose() * seen;
+      const MatrixXd left = gained.llt().matrixL().solve(root.transpose());
+      own.noalias() = left.transpose() * left;
+    }
+  }
+
+  /// Changes w and C of all nodes.
+  void apply(std::size_t threads) {
+    VectorXd steps(factor_.rows());
+    for (std::size_t k = 0; k < lessons_.size(); ++k) {
+      const Eigen::Map<const VectorXd> mean(engine_.means_.data() + lessons_[k].node * engine_.stride(), dimension());
+      steps.segment(begins_[k], lessons_[k].contexts.cols()) =
+          lessons_[k].rewards - lessons_[k].contexts.transpose() * mean;
+    }
+    factor_.triangularView<Eigen::Lower>().solveInPlace(steps);
+
+    std::vector<std::size_t> lesson_of(engine_.node_count(), lessons_.size());
+    for (std::size_t k = 0; k < lessons_.size(); ++k) lesson_of[lessons_[k].node] = k;
+    constexpr std::size_t together = 16;  // nodes
+    const std::size_t jobs = (engine_.node_count() + together - 1) / together;
+    run_jobs(jobs, threads, [&](std::size_t job) {
+      const std::size_t first = job * together;
+      const std::size_t last = std::min(first + together, engine_.node_count());
+      MatrixXd terms = solutions_.middleRows(row_of(first), row_of(last - first));
+      factor_.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(terms);
+      MatrixXd outer(dimension(), dimension());
+      for (std::size_t j = first; j < last; ++j) {
+        auto own = terms.middleRows(row_of(j - first), dimension());
+        const std::size_t k = lesson_of[j];
+        if (k < lessons_.size()) own = rows(k);
+        Eigen::Map<VectorXd>(engine_.means_.data() + j * engine_.stride(), dimension()).noalias() += own * steps;
+        if (k < lessons_.size()) {
+          const auto later = own.rightCols(own.cols() - begins_[k + 1]);
+          engine_.set_covariance(j, covariances_[k] - later * later.transpose());
+          continue;
+        }
+        outer.noalias() = own * own.transpose();
+        for (Index c = 0; c < dimension(); ++c) {
+          double* const column = engine_.covariance_column(j, static_cast<std::size_t>(c));
+          for (Index r = c; r < dimension(); ++r) column[r] -= outer(r, c);
+        }
+      }
+      return true;
+    });
+  }
+
+ private:
+  [[nodiscard]] Index dimension() const { return static_cast<Index>(engine_.dimension_); }
+  [[nodiscard]] Index row_of(std::size_t node) const { return static_cast<Index>(node) * dimension(); }
+  /// Where single precision was not enough.
+  SolveSummary solve_alone(const LaneSolver::Column& system, double size, Index column) {
+    PrecisionSolver& solver = engine_.solver_;
+    solver.clear();
+    std::copy(system.right_hand_side.begin(), system.right_hand_side.end(), solver.right_hand_side(system.node));
+    std::copy(system.start.begin(), system.start.end(), solver.start(system.node));
+    const SolveSummary summary = engine_.solve(system.tolerance);
+    for (std::size_t j = 0; j < engine_.node_count(); ++j) {
+      solutions_.block(row_of(j), column, dimension(), 1) =
+          size * Eigen::Map<const VectorXd>(solver.start(j), dimension());
+    }
+    return summary;
+  }
+  /// The rows of a lesson's node.
+  [[nodiscard]] Eigen::Block<MatrixXd> rows(std::size_t lesson) {
+    return solutions_.block(row_of(lessons_[lesson].node), 0, dimension(), solutions_.cols());
+  }
+
+  SparseEngine& engine_;
+  std::span<const NodeLesson> lessons_;
+  std::vector<Index> begins_;          // of the lessons' columns
+  MatrixXd solutions_;                 // Y; row j * d + r is entry r of node j
+  MatrixXd factor_;                    // L
+  std::vector<MatrixXd> covariances_;  // of the lessons' nodes, each as its own lesson leaves it
+};
+
+void SparseEngine::learn_chunk(std::span<const NodeLesson> lessons, std::size_t threads, Changed& total) {
+  if (lessons.empty()) return;
+  apply_waiting();
+  Chunk chunk(*this, lessons);
+  total.solve.add(chunk.solve(threads));
+  chunk.factor();
+  chunk.apply(threads);
+  total.log_determinant += chunk.log_determinant();
+  if (log_determinant_) *log_determinant_ += chunk.log_determinant();
+  for (const NodeLesson& lesson : lessons) observe(lesson);
+}
+
+/// The largest x^T C_i x of a context.
+double SparseEngine::gain_of(const NodeLesson& lesson) const {
+  MatrixXd own(dimension_, dimension_);
+  covariance(lesson.node, {own.data(), dimension_ * dimension_});
+  return (lesson.contexts.transpose() * own * lesson.contexts).diagonal().maxCoeff();
+}
+
+/// The solver learns what was observed.
+void SparseEngine::observe(const NodeLesson& lesson) {
+  NodeSum sum = solver_.observed(lesson.node);
+  const auto count = static_cast<Index>(sum.rows.size() / stride());
+  MatrixXd columns = MatrixXd::Zero(static_cast<Index>(stride()), count + lesson.contexts.cols());
+  columns.leftCols(count) = Eigen::Map<const MatrixXd>(sum.rows.data(), columns.rows(), count);
+  columns.rightCols(lesson.contexts.cols()).topRows(lesson.contexts.rows()) = lesson.contexts;
+  if (sum.whole) {
+    columns.leftCols(count).noalias() += columns.rightCols(lesson.contexts.cols()) * lesson.contexts.transpose();
+    columns.conservativeResize(Eigen::NoChange, count);
+  } else if (LowRankInverse<double>::is_whole(static_cast<std::size_t>(columns.cols()), dimension_)) {
+    columns = columns * columns.topRows(lesson.contexts.rows()).transpose();
+    sum.whole = true;
+  }
+  sum.rows.assign(columns.data(), columns.data() + columns.size());
+  solver_.set_sum(lesson.node, std::move(sum));
+}
+
+Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
+                                         std::size_t threads) {
+  if (rewards.size() < few) return learn_one_by_one(rewards, dimension_);
+  const auto by_node = cut_by_node(rewards);
+  double columns = 0.0;
+  for (const auto& some : by_node) columns += static_cast<double>(std::min(some.size(), dimension_));
+  Changed total;
+  if (const auto plan = plan_inverse(columns, evidence)) {
+    const auto before = log_determinant_ ? log_determinant_ : find_log_determinant(*plan, threads);
+    if (before && invert(*plan, evidence, threads)) {
+      total.log_determinant = *log_determinant_ - *before;
+      total.solve = solve_means(evidence);
+      return total;
+    }
+  }
+  std::vector<NodeLesson> lessons;
+  Index width = 0;
+  for (const auto& some : by_node) {
+    NodeLesson lesson(some, dimension_);
+    if (gain_of(lesson) * std::max(1.0, strongest_coupling_) > most_gain) {
+      total.add(learn_one_by_one(some, dimension_));
+      continue;
+    }
+    if (width + lesson.contexts.cols() > most_columns) {
+      learn_chunk(lessons, threads, total);
+      lessons.clear();
+      width = 0;
+    }
+    width += lesson.contexts.cols();
+    lessons.push_back(std::move(lesson));
+  }
+  learn_chunk(lessons, threads, total);
+  return total;
+}
+
+/// Whether a factor of N in double precision keeps eight digits of every C_j. Edges that are much heavier than the
+/// ridge and contexts that are much longer take as many digits of it, solves with true residuals do not lose them.
+bool SparseEngine::may_invert(const ComponentEvidence& evidence) const {
+  constexpr double heaviest = 1e6;
+  constexpr double longest = 1e8;
+  if (strongest_coupling_ > heaviest) return false;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    if (trace(evidence.at(j).contexts, dimension_) > longest * prior_.ridge(j)) return false;
+  }
+  return true;
+}
+
+/// What so many solves cost, in multiplications of a matrix product that take as long.
+double SparseEngine::multiplications_of_solves(double columns) const {
+  constexpr double iterations = 16.0;
+  const auto n = static_cast<double>(node_count());
+  const auto d = static_cast<double>(dimension_);
+  const auto entries = 2.0 * static_cast<double>(graph().edge_count());
+  return columns * iterations * (4.0 * entries * d + 2.0 * n * d * (d + 8.0));
+}
+
+/// The plan for inverting N, if that is cheaper than so many solves.
+std::optional<EliminationPlan> SparseEngine::plan_inverse(double solves, const ComponentEvidence& evidence) const {
+  if (!may_invert(evidence)) return std::nullopt;
+  // Half of what is free: the factor is not the only thing that needs memory meanwhile.
+  const std::size_t available = available_bytes(options_);
+  const std::size_t taken = options_.memory_limit > 0 ? std::min(available, bytes()) : 0;
+  const double most_bytes = 0.5 * static_cast<double>(available - taken);
+  return EliminationPlan::make(graph(), dimension_, multiplications_of_solves(solves), most_bytes);
+}
+
+/// ln|N| of the evidence that the solver has so far.
+std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& plan, std::size_t threads) const {
+  const auto d = static_cast<Index>(dimension_);
+  bool any = false;
+  for (std::size_t j = 0; j < node_count(); ++j) any = any || !solver_.observed(j).rows.empty();
+  if (!any) {
+    const auto scalar = EliminationPlan::make(graph(), 1, plan.factor_multiplications(), plan.bytes());
+    if (!scalar) return std::nullopt;
+    const auto of_prior = SelectedInverse(*scalar, prior_, {}, threads).log_determinant();
+    if (!of_prior) return std::nullopt;
+    return static_cast<double>(dimension_) * *of_prior;
+  }
+  const auto add_observed = [&](std::size_t node, Eigen::Ref<MatrixXd> block) {
+    const NodeSum& sum = solver_.observed(node);
+    const auto count = static_cast<Index>(sum.rows.size() / stride());
+    const Eigen::Map<const MatrixXd, 0, Eigen::OuterStride<>> columns(
+        sum.rows.data(), d, count, Eigen::OuterStride<>(static_cast<Index>(stride())));
+    if (sum.whole) {
+      block += columns;
+    } else {
+      block.noalias() += columns * columns.transpose();
+    }
+  };
+  return SelectedInverse(plan, prior_, add_observed, threads).log_determinant();
+}
+
+/// All C_j, and ln|N|, from the evidence; the solver learns it too. False if rounding did not let it: then nothing of
+/// the belief has changed.
+bool SparseEngine::invert(const EliminationPlan& plan, const ComponentEvidence& evidence, std::size_t threads) {
+  const auto add_sum = [&](std::size_t node, Eigen::Ref<MatrixXd> block) {
+    block += unpacked(evidence.at(node).contexts, dimension_);
+  };
+  SelectedInverse inverse(plan, prior_, add_sum, threads);
+  if (!inverse.log_determinant()) return false;
+  inverse.invert();
+  log_determinant_ = inverse.log_determinant();
+  waiting_count_ = 0;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    set_covariance(j, inverse.block(j));
+    solver_.set_sum(j, evidence.at(j).contexts);
+  }
+  return true;
+}
+
+/// By inverting N or, where that does not fit, by n d solves, a column of N^{-1} each.
+SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_t threads) {
+  const double columns = static_cast<double>(node_count() * dimension_);
+  if (const auto plan = plan_inverse(columns, evidence)) {
+    if (invert(*plan, evidence, threads)) return solve_means(evidence);
+  }
+  for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
+  log_determinant_.reset();
+  waiting_count_ = 0;
+  SolveSummary summary;
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      solver_.clear();
+      solver_.right_hand_side(j)[c] = 1.0;
+      summary.add(solve(std::min(options_.tolerance, tight)));
+      for (std::size_t r = c; r < dimension_; ++r) covariance_column(j, c)[r] = solver_.solution()[j * stride() + r];
+    }
+  }
+  summary.add(solve_means(evidence));
+  return summary;
+}
+
+}  // namespace goblin
