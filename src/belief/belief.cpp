@@ -52,11 +52,18 @@ Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOpti
   const Components parts = prior.graph().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
+  std::size_t made = 0;
+  std::size_t told = 0;
+  if (options.progress) options.progress(0.0);
   for (std::size_t part = 0; part < parts.count(); ++part) {
     const auto nodes = parts.nodes(part);
     const PriorMatrix of_part =
         nodes.size() == 1 ? PriorMatrix(lone, prior.ridge(nodes[0]), coupling_) : prior.part(nodes);
     add_component({{nodes.begin(), nodes.end()}, engine_factory().make(options.kind, of_part, dimension, options)});
+    made += nodes.size();
+    if (!options.progress || (100 * (made - told) < node_count() && made < node_count())) continue;
+    options.progress(static_cast<double>(made) / static_cast<double>(node_count()));
+    told = made;
   }
 }
 
@@ -123,8 +130,8 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
 }
 
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the rewards,
-/// whatever the number of threads.
+/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
+/// rewards, whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
   for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
@@ -151,7 +158,8 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     const UserReward& one = rewards.front();
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
-  const std::size_t threads = options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads =
+      options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::uint32_t> by_node(rewards.size());
   std::iota(by_node.begin(), by_node.end(), 0);
   std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
