@@ -57,11 +57,18 @@ Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOpti
   const Components parts = prior.graph().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
+  std::size_t made = 0;
+  std::size_t told = 0;
+  if (options.progress) options.progress(0.0);
   for (std::size_t part = 0; part < parts.count(); ++part) {
     const auto nodes = parts.nodes(part);
     const PriorMatrix of_part =
         nodes.size() == 1 ? PriorMatrix(lone, prior.ridge(nodes[0]), coupling_) : prior.part(nodes);
     add_component({{nodes.begin(), nodes.end()}, engine_factory().make(options.kind, of_part, dimension, options)});
+    made += nodes.size();
+    if (!options.progress || (100 * (made - told) < node_count() && made < node_count())) continue;
+    options.progress(static_cast<double>(made) / static_cast<double>(node_count()));
+    told = made;
   }
 }
 

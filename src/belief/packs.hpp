@@ -105,6 +105,7 @@ template <typename Scalar>
 class Total {
  public:
   void add(const PackOf<Scalar>& pack) { lanes_ += __builtin_convertvector(pack, typename PackTypes<Scalar>::Totals); }
+  [[nodiscard]] double lane(std::size_t lane) const { return lanes_[lane]; }
   [[nodiscard]] double value() const {
     double total = 0.0;
     for (std::size_t lane = 0; lane < pack_width<Scalar>; ++lane) total += lanes_[lane];

@@ -31,18 +31,65 @@ std::vector<double> different_ridges(std::size_t count) {
 TEST(PriorVariances, are_the_diagonal_of_the_inverse) {
   const Graph graph = generate::random({.nodes = 45, .edges = 70, .lowest_weight = 0.01, .highest_weight = 20.0});
   for (const PriorMatrix& prior : {PriorMatrix(graph, 0.2, 3.0), PriorMatrix(graph, different_ridges(45), 3.0)}) {
-    const auto variances = prior_variances(prior);
+    const PriorVariances variances(45);
     const Eigen::MatrixXd expected = dense_inverse(prior);
-    ASSERT_EQ(variances.size(), 45);
-    for (Eigen::Index i = 0; i < 45; ++i) EXPECT_NEAR(variances[i], expected(i, i), 1e-12);
+    std::vector<double> found(45, 0.0);
+    variances.find_all(prior, 2, {}, [&](std::size_t node, double variance) { found[node] += variance; });
+    for (Eigen::Index i = 0; i < 45; ++i) EXPECT_NEAR(found[i], expected(i, i), 1e-12);
   }
+}
+
+TEST(PriorVariances, are_found_once_each_and_the_same_whoever_asks_first) {
+  const PriorMatrix prior(generate::random({.nodes = 100, .edges = 150}), 0.3, 1.0);
+  const auto asked_for = [&](const std::vector<std::size_t>& nodes, std::size_t threads) {
+    const PriorVariances variances(100);
+    std::vector<double> found(100, 0.0);
+    std::vector<int> times(100, 0);
+    const auto note = [&](std::size_t node, double variance) {
+      EXPECT_FALSE(variances.is_known(node));
+      found[node] = variance;
+      ++times[node];
+    };
+    for (const std::size_t node : nodes) {
+      variances.find(node, prior, note);
+      EXPECT_TRUE(variances.is_known(node));
+    }
+    variances.find_all(prior, threads, {}, note);
+    EXPECT_EQ(times, std::vector<int>(100, 1));
+    return found;
+  };
+  const auto found = asked_for({}, 1);
+  EXPECT_EQ(asked_for({}, 2), found);
+  EXPECT_EQ(asked_for({99, 40, 41}, 1), found);
+}
+
+TEST(PriorVariances, tell_how_far_they_are_and_can_be_stopped) {
+  const PriorMatrix prior(generate::random({.nodes = 200, .edges = 300}), 0.3, 1.0);
+  const PriorVariances variances(200);
+  std::size_t count = 0;
+  const auto note = [&](std::size_t, double) { ++count; };
+  EXPECT_THROW(variances.find_all(
+                   prior, 1,
+                   [](double share) {
+                     if (share > 0.5) throw std::runtime_error("enough");
+                   },
+                   note),
+               std::runtime_error);
+  EXPECT_EQ(count, 128);
+  std::vector<double> shares;
+  variances.find_all(
+      prior, 1, [&](double share) { shares.push_back(share); }, note);
+  EXPECT_EQ(count, 200);
+  EXPECT_EQ(shares, (std::vector<double>{1.0 / 3.0, 2.0 / 3.0, 1.0}));
 }
 
 TEST(PriorVariances, resistance_of_a_pair) {
   const PriorMatrix prior(generate::random({.nodes = 20, .edges = 30}), different_ridges(20), 1.0);
   const Eigen::MatrixXd expected = dense_inverse(prior);
   for (const auto& [a, b] : {std::pair(0, 1), std::pair(3, 17)}) {
-    EXPECT_NEAR(prior_resistance(prior, a, b), expected(a, a) + expected(b, b) - 2.0 * expected(a, b), 1e-12);
+    const PriorDifference difference = prior_difference(prior, a, b);
+    EXPECT_NEAR(difference.resistance, expected(a, a) + expected(b, b) - 2.0 * expected(a, b), 1e-12);
+    for (Eigen::Index i = 0; i < 20; ++i) EXPECT_NEAR(difference.solution[i], expected(i, a) - expected(i, b), 1e-12);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 namespace goblin {
@@ -42,6 +43,10 @@ struct EngineOptions {
   /// The bytes that a bandit may take; 0 stands for what the machine has free. It is compared with what the bandit will
   /// need when the bandit is made, and again when an edge joins two components. A model file does not hold it.
   std::size_t memory_limit = 0;
+  /// Called now and then while a bandit is made or saved, with the share that is done, 0 to 1, from the thread that
+  /// makes or saves it. What it throws stops the work and reaches the caller: there is no bandit then, or no new file.
+  /// A model file does not hold it.
+  std::function<void(double share)> progress = {};
 };
 
 }  // namespace goblin

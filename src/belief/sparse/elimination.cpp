@@ -28,8 +28,9 @@ Elimination::Elimination(const PriorMatrix& prior)
     middles_[at] += begins_.back();
     begins_.push_back(entry_positions_.size());
     diagonal_.push_back(prior.diagonal(node));
+    ridges_.push_back(prior.ridge(node));
   }
-  factorize(prior);
+  factorize();
 }
 
 void Elimination::choose_order(const Graph& graph) {
@@ -54,14 +55,14 @@ void Elimination::choose_order(const Graph& graph) {
   }
 }
 
-void Elimination::factorize(const PriorMatrix& prior) {
-  constexpr double counted = 0.95;
+void Elimination::factorize() {
+  constexpr double counted = 0.8;
   pivots_ = diagonal_;
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
     const Range range = later(at);
     double total = 0.0;
     for (std::size_t k = range.first; k < range.last; ++k) total += entry_weights_[k];
-    pivots_[at] = std::max(pivots_[at], prior.ridge(nodes_[at]) + total);  // whatever rounding did
+    pivots_[at] = std::max(pivots_[at], ridges_[at] + total);  // whatever rounding did
     for (std::size_t k = range.first; k < range.last; ++k) {
       const double weight = entry_weights_[k];
       pivots_[entry_positions_[k]] -= weight * (counted * total + (1.0 - counted) * weight) / pivots_[at];
@@ -70,7 +71,8 @@ void Elimination::factorize(const PriorMatrix& prior) {
 }
 
 std::size_t Elimination::bytes() const {
-  return (positions_.size() + nodes_.size()) * sizeof(NodeId) + (diagonal_.size() + pivots_.size()) * sizeof(double) +
+  return (positions_.size() + nodes_.size()) * sizeof(NodeId) +
+         (diagonal_.size() + pivots_.size() + ridges_.size()) * sizeof(double) +
          (begins_.size() + middles_.size()) * sizeof(std::size_t) +
          entry_positions_.size() * (sizeof(NodeId) + sizeof(double));
 }

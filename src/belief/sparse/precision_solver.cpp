@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <numeric>
 #include <utility>
 
@@ -55,6 +56,7 @@ void PrecisionSolver::set_prior(const PriorMatrix& prior) {
 
 void PrecisionSolver::set_sum(std::size_t node, NodeSum sum) {
   sums_[node] = std::move(sum);
+  evidence_known_ = false;
   const std::size_t at = elimination_.position(node);
   const auto exact = inverse_of(elimination_.pivot(at), sums_[node], dimension_, stride_);
   sweeps_.set_inverse(at, LowRankInverse<float>(exact, dimension_));
@@ -78,7 +80,11 @@ void PrecisionSolver::observe(std::size_t node, std::span<const double> context)
     sum.rows.insert(sum.rows.end(), context.begin(), context.end());
     sum.rows.resize(sum.rows.size() + stride_ - dimension_);
   }
+  const bool known = evidence_known_;
   set_sum(node, std::move(sum));
+  const Eigen::Map<const Eigen::VectorXd> x(context.data(), static_cast<Index>(dimension_));
+  if (known) evidence_ += x * x.transpose();
+  evidence_known_ = known;
 }
 
 void PrecisionSolver::set_sum(std::size_t node, std::span<const double> packed) {
@@ -93,6 +99,26 @@ void PrecisionSolver::set_sum(std::size_t node, std::span<const double> packed) 
     }
   }
   set_sum(node, std::move(sum));
+}
+
+/// O(d^3), and O(n d^2) where sums have been set.
+void PrecisionSolver::find_constant_mode() {
+  const auto d = static_cast<Index>(dimension_);
+  if (!evidence_known_) {
+    evidence_ = MatrixXd::Zero(d, d);
+    for (const NodeSum& sum : sums_) {
+      const Eigen::Map<const MatrixXd, 0, Eigen::OuterStride<>> rows(sum.rows.data(), d,
+                                                                     static_cast<Index>(sum.rows.size() / stride_),
+                                                                     Eigen::OuterStride<>(static_cast<Index>(stride_)));
+      if (sum.whole) {
+        evidence_ += rows;
+      } else {
+        evidence_ += rows * rows.transpose();
+      }
+    }
+    evidence_known_ = true;
+  }
+  constant_ = ConstantMode(prior_.total_ridge(), evidence_);
 }
 
 void PrecisionSolver::clear() {
@@ -178,7 +204,10 @@ std::size_t PrecisionSolver::correct(Sweeps<Scalar>& sweeps, double norm, double
     Scalar* const to = sweeps.residual(at);
     for (std::size_t c = 0; c < dimension_; ++c) to[c] = static_cast<Scalar>(from[c] / norm);
   }
-  const std::size_t iterations = sweeps.solve(elimination_, reduction, max_iterations);
+  // Double precision is for what single precision fails at: edges so heavy that they leave no digits to the products
+  // with the constant vectors.
+  const std::size_t iterations =
+      sweeps.solve(elimination_, std::same_as<Scalar, float> ? constant_ : ConstantMode{}, reduction, max_iterations);
   for (std::size_t at = 0; at < sums_.size(); ++at) {
     const Scalar* const from = sweeps.solution(at);
     double* const to = solution_.data() + elimination_.node(at) * stride_;
@@ -200,6 +229,7 @@ PrecisionSolver::Solved PrecisionSolver::solve(double tolerance, std::size_t max
     return solved;
   }
   const double goal = tolerance * length;
+  find_constant_mode();
   double norm = compute_residual_of_start();
   const std::size_t most_in_single = max_iterations / 2;
   bool in_single = true;
@@ -244,7 +274,7 @@ double PrecisionSolver::bytes(std::size_t nodes, std::size_t edges, std::size_t 
   const auto d = static_cast<double>(dimension);
   const auto doubles = static_cast<double>(padded<double>(dimension));
   const auto floats = static_cast<double>(padded<float>(dimension));
-  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (7.0 + d) * floats + sizeof(NodeSum) + 96.0;
+  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (7.0 + d) * floats + sizeof(NodeSum) + 112.0;
   return static_cast<double>(nodes) * per_node + 32.0 * static_cast<double>(edges);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "belief/prior_matrix.hpp"
+#include "belief/sparse/constant_mode.hpp"
 #include "belief/sparse/elimination.hpp"
 #include "belief/sparse/sweeps.hpp"
 
@@ -60,6 +61,7 @@ class PrecisionSolver {
  private:
   [[nodiscard]] double compute_residual();
   [[nodiscard]] double compute_residual_of_start();
+  void find_constant_mode();
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 
@@ -69,6 +71,9 @@ class PrecisionSolver {
   Elimination elimination_;
   Sweeps<float> sweeps_;
   std::vector<NodeSum> sums_;
+  Eigen::MatrixXd evidence_;     // the sum of all S_j,
+  bool evidence_known_ = false;  // unless one has changed by more than a context
+  ConstantMode constant_;
   std::vector<double> right_hand_side_;
   std::vector<double> solution_;
   std::vector<double> residual_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 namespace goblin {
@@ -34,6 +35,7 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
       prior_(std::move(prior)),
       options_(options),
       column_begins_(dimension),
+      variances_(prior_.node_count()),
       solver_(prior_, dimension) {
   // Columns of the lower triangle begin at a whole pack: column c at row c rounded down to one.
   for (std::size_t c = 0; c < dimension; ++c) {
@@ -49,10 +51,8 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
 
 SparseEngine::SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options)
     : SparseEngine(Empty{}, prior, dimension, options) {
-  const auto variances = prior_variances(prior);
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    for (std::size_t c = 0; c < dimension_; ++c) covariance_column(j, c)[c] = variances[j];
-  }
+  constexpr std::size_t quickly_found = 2000;  // nodes, in some tenths of a second
+  if (node_count() <= quickly_found) complete_covariances({});
 }
 
 SparseEngine::SparseEngine(const Engine& first, const Engine& second, const ComponentEvidence& evidence,
@@ -61,6 +61,25 @@ SparseEngine::SparseEngine(const Engine& first, const Engine& second, const Comp
   for (std::size_t j = 0; j < first.node_count(); ++j) copy_belief(j, first, j);
   for (std::size_t j = 0; j < second.node_count(); ++j) copy_belief(first.node_count() + j, second, j);
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
+}
+
+std::unique_ptr<Engine> SparseEngine::clone() const {
+  const auto lock = variances_.lock();
+  return std::make_unique<SparseEngine>(*this);
+}
+
+PriorVariances::Found SparseEngine::found_variance() const {
+  return [this](std::size_t node, double variance) {
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      covariances_[node * covariance_size_ + column_begins_[c] + c] += variance;
+    }
+  };
+}
+
+void SparseEngine::complete_covariances(const std::function<void(double)>& progress) const {
+  const std::size_t threads =
+      options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+  variances_.find_all(prior_, threads, progress, found_variance());
 }
 
 void SparseEngine::find_strongest_coupling() {
@@ -83,11 +102,24 @@ double SparseEngine::longest_context() const {
 
 void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t from_node) {
   from.mean(from_node, std::span(means_).subspan(node * stride(), dimension_));
+  if (from.kind() == EngineKind::sparse && !static_cast<const SparseEngine&>(from).variances_.is_known(from_node)) {
+    const auto& sparse = static_cast<const SparseEngine&>(from);
+    const auto begin = sparse.covariances_.begin() + static_cast<std::ptrdiff_t>(from_node * covariance_size_);
+    std::copy_n(begin, covariance_size_, covariances_.begin() + static_cast<std::ptrdiff_t>(node * covariance_size_));
+    for (std::size_t k = 0; k < sparse.waiting_count_; ++k) {
+      const double* const term = sparse.waiting(from_node) + k * stride();
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        for (std::size_t r = c; r < dimension_; ++r) covariance_column(node, c)[r] -= term[c] * term[r];
+      }
+    }
+    return;
+  }
   MatrixXd covariance(dimension_, dimension_);
   from.covariance(from_node, {covariance.data(), dimension_ * dimension_});
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) covariance_column(node, c)[r] = covariance(r, c);
   }
+  variances_.set_known(node);
 }
 
 std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
@@ -102,7 +134,8 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 
 std::size_t SparseEngine::bytes() const {
   const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size();
-  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes();
+  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes() +
+         variances_.bytes();
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
@@ -122,6 +155,7 @@ void SparseEngine::mean(std::size_t node, std::span<double> out) const {
 }
 
 void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
+  complete_covariance(node);
   Eigen::Map<MatrixXd> target(out.data(), dimension_, dimension_);
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
@@ -136,6 +170,7 @@ void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
 
 void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
                             std::span<const std::uint8_t> /*allowed*/, const Evaluation& out) const {
+  complete_covariance(node);
   std::fill(out.mean_errors.begin(), out.mean_errors.end(), 0.0);
   std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
   evaluate_contexts(
@@ -211,6 +246,7 @@ void SparseEngine::apply_waiting() {
 
 /// to = C_i from.
 void SparseEngine::multiply_covariance(std::size_t node, const double* from, double* to) const {
+  complete_covariance(node);
   std::fill_n(to, dimension_, 0.0);
   for (std::size_t c = 0; c < dimension_; ++c) {
     const double* const column = covariance_column(node, c);
@@ -295,14 +331,32 @@ Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const 
   const bool gains = k > 0.0;
   PriorMatrix changed = prior_;
   changed.set_edge(a, b, weight);
-  // In the graph with less weight nothing cancels.
-  const double resistance = prior_resistance(gains ? prior_ : changed, a, b);
+  // In the graph with less weight nothing cancels. (A^{-1})_jj loses scale y_j^2.
+  const PriorDifference difference = prior_difference(gains ? prior_ : changed, a, b);
+  const double scale = k / (1.0 + std::abs(k) * difference.resistance);
   prior_ = std::move(changed);
+  variances_.prior_changed();
   find_strongest_coupling();
-  Changed result = change(
-      ChangeColumns::of_edge(a, b, std::abs(k), dimension_), gains, [this] { solver_.set_prior(prior_); }, evidence);
-  const double prior_change = std::log1p(std::abs(k) * resistance);
-  result.log_determinant -= static_cast<double>(dimension_) * (gains ? prior_change : -prior_change);
+
+  bool any_evidence = false;
+  for (std::size_t j = 0; j < node_count(); ++j) any_evidence = any_evidence || !solver_.observed(j).rows.empty();
+  Changed result;
+  if (any_evidence) {
+    result = change(
+        ChangeColumns::of_edge(a, b, std::abs(k), dimension_), gains, [this] { solver_.set_prior(prior_); }, evidence);
+    const double prior_change = std::log1p(std::abs(k) * difference.resistance);
+    result.log_determinant -= static_cast<double>(dimension_) * (gains ? prior_change : -prior_change);
+  } else {
+    solver_.set_prior(prior_);
+  }
+  // Without evidence C_j changes as the prior does. Where (A^{-1})_jj is not known, C_j is kept without it.
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    if (any_evidence == variances_.is_known(j)) continue;
+    const double change_of_prior = scale * difference.solution[j] * difference.solution[j];
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      covariance_column(j, c)[c] += any_evidence ? change_of_prior : -change_of_prior;
+    }
+  }
   return result;
 }
 
@@ -326,6 +380,7 @@ Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEviden
 
 /// Makes C_i this matrix, whatever waits.
 void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) {
+  variances_.set_known(node);
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance(static_cast<Index>(r), static_cast<Index>(c));
@@ -338,6 +393,7 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
 }
 
 void SparseEngine::save(BinaryWriter& out) const {
+  complete_covariances(options_.progress);
   out.array(means_);
   out.array(covariances_);
   out.size(waiting_count_);
@@ -355,6 +411,7 @@ SparseEngine::SparseEngine(BinaryReader& in, const PriorMatrix& prior, std::size
     : SparseEngine(Empty{}, checked(in, prior, dimension), dimension, options) {
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
+  for (std::size_t j = 0; j < node_count(); ++j) variances_.set_known(j);
   waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
   for (std::size_t j = 0; j < node_count(); ++j) {
     const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");

@@ -4,6 +4,7 @@
 #include "belief/packs.hpp"
 #include "belief/selected_inverse/elimination_plan.hpp"
 #include "belief/sparse/precision_solver.hpp"
+#include "belief/sparse/prior_variances.hpp"
 
 #include <functional>
 #include <optional>
@@ -18,6 +19,9 @@ struct NodeLesson;
 ///
 /// Vectors of d numbers are padded with zeros to whole packs. C_j changes wait until some are there and are then
 /// applied in one pass; whoever reads C_j in between subtracts what waits.
+///
+/// In large components the variances before the first reward, (A^{-1})_jj, take long to find. There C_j lacks
+/// (A^{-1})_jj I until somebody asks for it: what is learned meanwhile is subtracted from zero.
 class SparseEngine final : public Engine {
  public:
   SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options);
@@ -32,7 +36,7 @@ class SparseEngine final : public Engine {
   [[nodiscard]] std::size_t bytes() const override;
   [[nodiscard]] static std::size_t bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
   void set_access(Access* access) override;
-  [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<SparseEngine>(*this); }
+  [[nodiscard]] std::unique_ptr<Engine> clone() const override;
   void mean(std::size_t node, std::span<double> out) const override;
   void covariance(std::size_t node, std::span<double> out) const override;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
@@ -69,6 +73,14 @@ class SparseEngine final : public Engine {
     return waiting_.data() + node * waiting_room * stride();
   }
 
+  /// C_j is whole from now on. A solve if nobody has asked for this node or one of its group before.
+  void complete_covariance(std::size_t node) const {
+    if (!variances_.is_known(node)) variances_.find(node, prior_, found_variance());
+  }
+  /// The same for all nodes.
+  void complete_covariances(const std::function<void(double)>& progress) const;
+  [[nodiscard]] PriorVariances::Found found_variance() const;
+
   void find_strongest_coupling();
   void apply_waiting();
   void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
@@ -104,7 +116,8 @@ class SparseEngine final : public Engine {
   std::vector<std::size_t> column_begins_;  // of C_j, so that entry (r, c) is at column_begins_[c] + r, r >= c
   std::size_t covariance_size_ = 0;
   std::vector<double> means_;
-  std::vector<double> covariances_;
+  mutable std::vector<double> covariances_;  // of nodes whose variances_ are not known, without them
+  PriorVariances variances_;
   std::vector<double> waiting_;  // node after node, waiting_room terms each
   std::size_t waiting_count_ = 0;
   std::vector<std::uint8_t> shown_counts_;  // of each node, where there is an Access: learn goes through the nodes

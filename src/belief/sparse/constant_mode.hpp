@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+namespace goblin {
+
+/// The vectors that are the same d numbers y at every node. Where the ridge is small they are the slow mode of N: what
+/// is left of N on them is (sum of ridges) I + sum of S_j, d x d numbers, small for their number of nodes.
+///
+/// With W y the vector that has y at every node, W^T r is the sum of r over the nodes, and because A 1 = ridges
+///
+///     W^T N t = sum of (ridge_j I + S_j) t_j,      E = W^T N W = (sum of ridges) I + sum of S_j.
+class ConstantMode {
+ public:
+  /// Takes nothing out: for solves without deflation.
+  ConstantMode() = default;
+  /// `evidence`: the sum of all S_j. O(d^3).
+  ConstantMode(double total_ridge, Eigen::MatrixXd evidence) : evidence_(std::move(evidence)) {
+    Eigen::MatrixXd coarse = evidence_;
+    coarse.diagonal().array() += total_ridge;
+    factor_.compute(coarse);
+  }
+
+  /// E^{-1} times a sum over the nodes.
+  [[nodiscard]] Eigen::VectorXd solve(const Eigen::VectorXd& sum) const {
+    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(sum.size());
+    return factor_.solve(sum);
+  }
+  /// The sum of all S_j y.
+  [[nodiscard]] Eigen::VectorXd evidence_times(const Eigen::VectorXd& y) const {
+    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(y.size());
+    return evidence_ * y;
+  }
+
+ private:
+  Eigen::MatrixXd evidence_;
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+}  // namespace goblin
