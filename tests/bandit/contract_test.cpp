@@ -140,7 +140,7 @@ TEST_P(Contract, order_of_updates_does_not_matter) {
   }
   batched.update(batch);
   expect_same_beliefs(forward, backward, 1e-9);
-  expect_same_beliefs(forward, batched, 0.0);
+  expect_same_beliefs(forward, batched, 1e-9);
   EXPECT_EQ(batched.rewards(), 200);
 }
 

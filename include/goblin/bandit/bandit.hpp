@@ -114,6 +114,13 @@ struct Observation {
   double reward = 0.0;
 };
 
+/// One change of the graph. The names must live as long as it does.
+struct EdgeChange {
+  UserRef a;
+  UserRef b;
+  double weight = 1.0;  ///< is added to what there is between the two; 0 removes the edge, which must be there
+};
+
 struct ComponentSummary {
   std::size_t nodes = 0;
   std::size_t edges = 0;
@@ -203,7 +210,9 @@ class Bandit {
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
-  /// All of them, or none if one is bad.
+  /// All of them, or none if one is bad: the same belief as one after the other, for less. Throws CapacityError, before
+  /// it learns anything, if many at once would not fit. Local knows ln|M| less well afterwards where they are very many
+  /// (docs/engines.md).
   SolveSummary update(std::span<const Observation> batch);
   /// Throws what update would throw of the batch, which it does not learn.
   void check(std::span<const Observation> batch) const;
@@ -214,10 +223,12 @@ class Bandit {
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
-  /// users adds to the weight of the first. Costs about as much as learning d rewards, and O(m) for the graph of the
-  /// component, which is made anew; with local the latter is most of it.
+  /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
+  /// All of these changes, as if one came after the other, or none if one is bad. Cheaper than one by one: components
+  /// are joined and split once, and with local what the edges change is settled once.
+  SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// Puts a user into another cluster, which may be a new one (its number is then the number of clusters). The belief
   /// becomes what it would be had the user always been there. For the policies with clusters. Costs as much as an edge
   /// for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's evidence,
@@ -279,7 +290,6 @@ class Bandit {
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
   [[nodiscard]] State& state() const;
-  SolveSummary set_edge(NodeId a, NodeId b, double weight);
 
   std::unique_ptr<State> state_;
 };

@@ -93,7 +93,7 @@ void DenseEngine::compute_mean(const ComponentEvidence& evidence) {
   mean_ = inverse_.selfadjointView<Eigen::Lower>() * rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
 }
 
-SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence) {
+SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence, std::size_t /*threads*/) {
   compute_prior_inverse();
   if (has_learned()) compute_belief(evidence);
   for (std::size_t node = 0; !has_learned() && node < node_count(); ++node) {

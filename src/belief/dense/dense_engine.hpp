@@ -32,7 +32,7 @@ class DenseEngine final : public Engine {
   Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
-  SolveSummary rebuild(const ComponentEvidence& evidence) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
   void save(BinaryWriter& out) const override;

@@ -150,6 +150,13 @@ SolveSummary LocalEngine::settle() {
 }
 
 Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  Learned result = take_in(node, context, reward);
+  result.solve = settle();
+  return result;
+}
+
+/// Adds a reward to the evidence and the residual of its node, which is not settled yet.
+Engine::Learned LocalEngine::take_in(std::size_t node, std::span<const double> context, double reward) {
   Learned result;
   double expected = 0.0;
   double mean_error = 0.0;
@@ -172,7 +179,6 @@ Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> con
   nodes_.observe(slot, diagonal_[node], context);
   coarse_.observe(context);
   offer(slot);
-  result.solve = settle();
   return result;
 }
 

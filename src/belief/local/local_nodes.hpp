@@ -22,6 +22,7 @@ class LocalNodes {
     while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
   }
 
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
   /// How many nodes have a slot.
   [[nodiscard]] std::size_t slot_count() const { return node_of_.size(); }
@@ -29,6 +30,9 @@ class LocalNodes {
   [[nodiscard]] NodeId find(NodeId node) const { return slot_of_[node]; }
   [[nodiscard]] NodeId node_of(std::size_t slot) const { return node_of_[slot]; }
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return node_of_; }
+
+  /// Nodes without a slot, after those there are.
+  void add_nodes(std::size_t count) { slot_of_.resize(slot_of_.size() + count, none); }
 
   /// Gives a node without a slot the next one, with zeros in it.
   std::size_t add(NodeId node) {
@@ -45,6 +49,12 @@ class LocalNodes {
   }
   [[nodiscard]] const double* mean(std::size_t slot) const {
     return blocks_[slot >> block_shift_].data() + (slot & (block_slots() - 1)) * 2 * stride_;
+  }
+  /// Begins to fetch a node's mean into the cache.
+  void prefetch_mean(NodeId node) const {
+    const NodeId slot = find(node);
+    if (slot == none) return;
+    for (std::size_t k = 0; k < stride_; k += 64 / sizeof(double)) __builtin_prefetch(mean(slot) + k);
   }
   [[nodiscard]] double* residual(std::size_t slot) { return mean(slot) + stride_; }
   [[nodiscard]] const double* residual(std::size_t slot) const { return mean(slot) + stride_; }
@@ -70,10 +80,19 @@ class LocalNodes {
       inverses_[inverse_at_[slot]] = std::move(inverse);
     }
   }
-  /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet.
-  void observe(std::size_t slot, double diagonal, std::span<const double> context) {
+  /// Makes room for the evidence of a node, B_j = `diagonal` I if there is none yet. From then on several threads may
+  /// observe or set inverses at the same time, each at slots of its own.
+  void expect(std::size_t slot, double diagonal) {
     if (inverse_at_[slot] == none) set_inverse(slot, LowRankInverse<double>(diagonal));
-    inverses_[inverse_at_[slot]].observe(context);
+  }
+  /// So many contexts will be observed at a slot that evidence is expected at.
+  void reserve_contexts(std::size_t slot, std::size_t count) {
+    inverses_[inverse_at_[slot]].reserve(count, dimension_);
+  }
+  /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet.
+  LowRankInverse<double>::Observed observe(std::size_t slot, double diagonal, std::span<const double> context) {
+    expect(slot, diagonal);
+    return inverses_[inverse_at_[slot]].observe(context);
   }
 
   /// to = B_j^{-1} from, `diagonal` what B_j is without evidence.
@@ -82,6 +101,18 @@ class LocalNodes {
     if (const auto* known = inverse(node)) return known->apply(from, to, dimension_);
     const double scale = 1.0 / diagonal;
     for (std::size_t k = 0; k < dimension_; ++k) to[k] = scale * from[k];
+  }
+
+  /// The same for one vector, of which all packs are read and written.
+  void apply_inverse_packs(NodeId node, double diagonal, const double* from, double* to) const {
+    const auto* known = inverse(node);
+    if (known == nullptr) return apply_inverse(node, diagonal, from, to);
+    const std::size_t count = stride_ / pack_size;
+    with_pack_count(count, [&](auto packs_known) {
+      PackRow<double, decltype(packs_known)::value> row(count);
+      for (std::size_t b = 0; b < count; ++b) row[b] = packs(from)[b];
+      known->apply_packs(row, packs(to), count, dimension_);
+    });
   }
 
   [[nodiscard]] std::size_t bytes() const {

@@ -66,7 +66,7 @@ void Neighbourhood::walk(const PriorMatrix& prior, std::span<const double> diago
 }
 
 /// Makes S of the first entries in order.
-void Neighbourhood::choose(const Graph& graph, std::size_t count) {
+void Neighbourhood::choose(const EditableGraph& graph, std::size_t count) {
   nodes_.clear();
   links_.clear();
   link_begins_.assign(1, 0);

@@ -23,6 +23,8 @@ namespace goblin {
 class Neighbourhood {
  public:
   explicit Neighbourhood(std::size_t node_count) : place_(node_count, 0) {}
+  /// The graph has so many nodes from now on.
+  void resize(std::size_t node_count) { place_.resize(node_count, 0); }
 
   /// Grows S until sqrt(b^T A^{-1} b) is known to `tolerance`, S has `most_nodes` or the walk is long enough.
   /// `diagonal` is prior.diagonals().
@@ -57,7 +59,7 @@ class Neighbourhood {
   void push(const PriorMatrix& prior, double diagonal, std::size_t at);
   void walk(const PriorMatrix& prior, std::span<const double> diagonal, double tolerance, std::size_t longest_walk);
   void put_in_order(std::size_t count);
-  void choose(const Graph& graph, std::size_t count);
+  void choose(const EditableGraph& graph, std::size_t count);
   void solve(const PriorMatrix& prior, std::span<const double> diagonal);
 
   std::vector<NodeId> place_;  // of a node in entries_; means something if the entry there is the node's

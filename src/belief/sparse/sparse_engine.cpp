@@ -333,7 +333,7 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
 }
 
 /// n d solves, a column of N^{-1} each.
-SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence) {
+SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_t /*threads*/) {
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
   waiting_count_ = 0;
   SolveSummary summary;
