@@ -260,8 +260,10 @@ Engine::Changed LocalEngine::rewire(const Edge& edge, const ComponentEvidence& e
     change_prior();
     prior_variances_ = {};
   }
-  const MatrixBracket belief = bracket(ends, true);
-  const MatrixBracket prior = bracket(ends, false);
+  // Only ln|M| follows from it, so in a large component a look at few nodes does: more take milliseconds.
+  const std::size_t most_nodes = node_count() <= options_.most_nodes ? options_.most_nodes : 4;
+  const MatrixBracket belief = bracket(ends, true, most_nodes);
+  const MatrixBracket prior = bracket(ends, false, 4 * most_nodes);
   if (gains) change_prior();
   const auto d = static_cast<Index>(dimension_);
   const double low = log_determinant_above_identity(k * belief.lower);
@@ -280,7 +282,7 @@ Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidenc
   const auto seed = static_cast<NodeId>(node);
   const auto take_over = [&] { compute_inverse(seed, evidence.at(node)); };
   if (sign < 0) take_over();
-  const MatrixBracket belief = bracket(std::span(&seed, 1), true);
+  const MatrixBracket belief = bracket(std::span(&seed, 1), true, options_.most_nodes);
   if (sign > 0) take_over();
   const auto d = static_cast<Index>(dimension_);
   const MatrixXd root = root_of(sums.contexts, dimension_);

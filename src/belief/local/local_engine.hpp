@@ -124,7 +124,7 @@ class LocalEngine final : public Engine {
   // local_evaluate.cpp
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
-  [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence) const;
+  [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence, std::size_t most_nodes) const;
 
   std::size_t dimension_;
   PriorMatrix prior_;
