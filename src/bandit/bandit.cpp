@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -264,47 +265,90 @@ NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
   return user;
 }
 
-SolveSummary Bandit::set_edge(NodeId a, NodeId b, double weight) {
-  State& state = this->state();
-  const double before = state.users.weight(a, b);
-  const auto edge = state.users.set_weight(a, b, weight);
-  if (!edge) return {};
-  try {
-    const double change = edge->weight - state.belief.edge_weight(edge->a, edge->b);
-    for (const NodeId node : {edge->a, edge->b}) {
-      if (change > 0.0) check_degree(state.belief.degree(node) + change, state.belief.largest_degree(node), node);
+namespace {
+
+/// The weight that an edge between users gets, and what it had before. Throws as add_edge and remove_edge do.
+struct NewWeight {
+  NewWeight(const UserMap& users, const EdgeChange& change)
+      : a(users.user(change.a)), b(users.user(change.b)), before(users.weight(a, b)) {
+    if (change.weight == 0.0) {
+      if (a != b && before > 0.0) return;
+      throw std::invalid_argument(
+          fmt::format("edge: {} to {} (must be in the graph)", users.describe(a), users.describe(b)));
     }
-    return state.belief.set_edge(edge->a, edge->b, edge->weight);
+    if (a == b) {
+      throw std::invalid_argument(
+          fmt::format("edge: joins user {} to itself (must join two users)", users.describe(a)));
+    }
+    after = before + change.weight;
+    if (!(change.weight > 0.0 && std::isfinite(after))) {
+      throw std::invalid_argument(fmt::format("weight: {} (must be finite and positive)", change.weight));
+    }
+  }
+
+  NodeId a;
+  NodeId b;
+  double before;
+  double after = 0.0;
+};
+
+/// Changes the graph of the users, one edge after the other, and then the belief. `check(k, call)` calls call() for the
+/// k-th change, and may say more about what that throws.
+template <typename Check>
+SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeChange> changes, Check check) {
+  std::vector<NewWeight> done;
+  done.reserve(changes.size());
+  try {
+    std::map<std::pair<NodeId, NodeId>, double> weights;  // of the edges between nodes, as they become
+    std::map<NodeId, std::size_t> last_gain;              // which change was the last that may have made a degree grow
+    for (std::size_t k = 0; k < changes.size(); ++k) {
+      check(k, [&] { done.emplace_back(users, changes[k]); });
+      const auto edge = users.set_weight(done[k].a, done[k].b, done[k].after);
+      if (!edge) continue;
+      weights[std::minmax(edge->a, edge->b)] = edge->weight;
+      if (changes[k].weight > 0.0) last_gain[edge->a] = last_gain[edge->b] = k;
+    }
+    std::vector<Edge> edges;
+    std::vector<std::pair<NodeId, NodeId>> joined;
+    std::unordered_map<NodeId, double> gains;
+    for (const auto& [ends, weight] : weights) {
+      const auto [a, b] = ends;
+      gains[a] += weight - belief.edge_weight(a, b);
+      gains[b] += weight - belief.edge_weight(a, b);
+      edges.push_back({a, b, weight});
+      if (weight > 0.0) joined.emplace_back(a, b);
+    }
+    for (const auto& [node, k] : last_gain) {
+      if (gains[node] <= 0.0) continue;
+      check(k,
+            [&, node = node] { check_degree(belief.degree(node) + gains[node], belief.largest_degree(node), node); });
+    }
+    belief.check_joins_fit(joined);
+    return belief.set_edges(edges);
   } catch (...) {
-    state.users.set_weight(a, b, before);
+    for (auto edge = done.rbegin(); edge != done.rend(); ++edge) users.set_weight(edge->a, edge->b, edge->before);
     throw;
   }
 }
 
+SolveSummary change_edge(UserMap& users, Belief& belief, const EdgeChange& change) {
+  return change_edges(users, belief, std::span(&change, 1), [](std::size_t /*k*/, const auto& call) { call(); });
+}
+
+}  // namespace
+
 SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
-  const UserMap& users = state().users;
-  const NodeId first = users.user(a);
-  const NodeId second = users.user(b);
-  if (first == second) {
-    throw std::invalid_argument(
-        fmt::format("edge: joins user {} to itself (must join two users)", users.describe(first)));
-  }
-  const double total = users.weight(first, second) + weight;
-  if (!(weight > 0.0 && std::isfinite(total))) {
-    throw std::invalid_argument(fmt::format("weight: {} (must be finite and positive)", weight));
-  }
-  return set_edge(first, second, total);
+  if (weight == 0.0) throw std::invalid_argument("weight: 0 (must be finite and positive)");
+  return change_edge(state().users, state().belief, {a, b, weight});
 }
 
 SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
-  const UserMap& users = state().users;
-  const NodeId first = users.user(a);
-  const NodeId second = users.user(b);
-  if (first == second || users.weight(first, second) == 0.0) {
-    throw std::invalid_argument(
-        fmt::format("edge: {} to {} (must be in the graph)", users.describe(first), users.describe(second)));
-  }
-  return set_edge(first, second, 0.0);
+  return change_edge(state().users, state().belief, {a, b, 0.0});
+}
+
+SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
+  return change_edges(state().users, state().belief, changes,
+                      [](std::size_t k, const auto& call) { check_item("edges", k, call); });
 }
 
 SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
@@ -358,7 +402,9 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   }
   while (state.belief.node_count() < nodes) state.belief.add_node(state.options.ridge);
   SolveSummary summary;
-  for (const auto& edge : edges) summary.add(state.belief.set_edge(edge.a, edge.b, edge.weight));
+  std::vector<Edge> changed;
+  for (const auto& edge : edges) changed.push_back({edge.a, edge.b, edge.weight});
+  summary.add(state.belief.set_edges(changed));
   if (policy == Policy::gob_lin_macro) {
     summary.add(state.belief.move_evidence(who, from, cluster, state.users.members(from)));
   }

@@ -1,5 +1,6 @@
 #include "belief/belief.hpp"
 
+#include "belief/byte_count.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
 #include "binary.hpp"
@@ -8,11 +9,13 @@
 #include "jobs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <set>
 #include <thread>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,10 +23,32 @@
 namespace goblin {
 namespace {
 
+/// The nodes and edges of some components, which are to become one.
+struct Sizes {
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  std::size_t most_nodes = 0;  // of one of them, and its edges
+  std::size_t most_edges = 0;
+
+  void add(std::size_t more_nodes, std::size_t more_edges) {
+    nodes += more_nodes;
+    edges += more_edges;
+    if (more_nodes <= most_nodes) return;
+    most_nodes = more_nodes;
+    most_edges = more_edges;
+  }
+};
+
 /// Throws CapacityError if an engine for so large a component would not fit.
-void check_join_fits(const EngineOptions& options, std::size_t nodes, std::size_t edges, std::size_t dimension) {
+void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size_t dimension) {
   const EngineFactory& factory = engine_factory();
-  const std::size_t needed = factory.bytes(options.kind, nodes, edges, dimension);
+  const std::size_t nodes = sizes.nodes;
+  const std::size_t edges = sizes.edges;
+  std::size_t needed = factory.bytes(options.kind, nodes, edges, dimension);
+  // The largest stays where it is if it is local, and the free memory of the machine does not count it.
+  if (options.memory_limit == 0 && choose_engine(options.kind, sizes.most_nodes, dimension) == EngineKind::local) {
+    needed -= factory.bytes(options.kind, sizes.most_nodes, sizes.most_edges, dimension);
+  }
   const std::size_t available = available_bytes(options);
   if (needed <= available) return;
   throw CapacityError(fmt::format("joining two components into one of {} nodes with engine {} needs {}, more than the "
@@ -38,11 +63,31 @@ void check_join_fits(const EngineOptions& options, std::size_t nodes, std::size_
 /// local, as long as a thousand.)
 std::size_t fewest_for_a_copy(std::size_t nodes) { return std::max<std::size_t>(8, nodes / 1000); }
 
-/// The nodes that can be reached from one of them, ascending.
-std::vector<NodeId> reachable(const Graph& graph, NodeId node) {
-  const Components components = graph.components();
-  const auto nodes = components.nodes(components.of(node));
-  return {nodes.begin(), nodes.end()};
+/// The nodes that can be reached from a or from b, whichever are fewer, ascending; none if a path joins a and b.
+/// Searches from both, an edge at a time, until they meet or one of them knows all of its part.
+std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
+  struct Search {
+    std::vector<NodeId> reached;
+    std::size_t at = 0;    // the node whose edges are walked
+    std::size_t edge = 0;  // the next of them
+  };
+  std::array<Search, 2> searches{Search{{a}}, Search{{b}}};
+  std::unordered_map<NodeId, std::size_t> reached_by{{a, 0}, {b, 1}};
+  for (std::size_t turn = 0;; turn = 1 - turn) {
+    Search& search = searches[turn];
+    while (search.at < search.reached.size() && search.edge == graph.neighbours(search.reached[search.at]).size()) {
+      ++search.at;
+      search.edge = 0;
+    }
+    if (search.at == search.reached.size()) {
+      std::sort(search.reached.begin(), search.reached.end());
+      return std::move(search.reached);
+    }
+    const NodeId next = graph.neighbours(search.reached[search.at])[search.edge++];
+    const auto [known, is_new] = reached_by.emplace(next, turn);
+    if (known->second != turn) return {};
+    if (is_new) search.reached.push_back(next);
+  }
 }
 
 }  // namespace
@@ -54,7 +99,7 @@ Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOpti
       evidence_(dimension, prior.node_count()),
       places_(prior.node_count()) {
   if (users) user_evidence_.emplace(dimension, *users);
-  const Components parts = prior.graph().components();
+  const Components parts = prior.graph().snapshot().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
   std::size_t made = 0;
@@ -172,7 +217,7 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
 /// rewards, whatever the number of threads.
 void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
                           std::size_t threads) {
-  for (const std::uint32_t k : by_node) evidence_.reserve(rewards[k].node);
+  for (const std::uint32_t k : by_node) evidence_.expect(rewards[k].node);
   // A thread takes whole nodes: those that begin within its share.
   const auto begin_of_share = [&](std::size_t share) {
     std::size_t at = by_node.size() * share / threads;
@@ -190,6 +235,80 @@ void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const s
   for (const UserReward& one : rewards) user_evidence_->add(one.user, {one.context, dimension()}, one.reward);
 }
 
+/// The rewards component after component and node after node, those of a node as they came. O(rewards + nodes), or less
+/// where they are few.
+std::vector<std::uint32_t> Belief::order_by_node(std::span<const UserReward> rewards) const {
+  std::vector<std::uint32_t> order(rewards.size());
+  if (rewards.size() < node_count() / 16) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const Place first = places_[rewards[a].node];
+      const Place second = places_[rewards[b].node];
+      return std::tie(first.component, first.index) < std::tie(second.component, second.index);
+    });
+    return order;
+  }
+  // Counting sort by the position of the node if all components stood one after the other.
+  std::vector<std::size_t> begins(components_.size() + 1, 0);
+  for (std::size_t k = 0; k < components_.size(); ++k) begins[k + 1] = begins[k] + components_[k].nodes.size();
+  const auto position = [&](const UserReward& one) {
+    return begins[places_[one.node].component] + places_[one.node].index;
+  };
+  std::vector<std::uint32_t> next(node_count() + 1, 0);
+  for (const UserReward& one : rewards) ++next[position(one) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t k = 0; k < rewards.size(); ++k) order[next[position(rewards[k])]++] = static_cast<std::uint32_t>(k);
+  return order;
+}
+
+void Belief::check_bulk_fits(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node) const {
+  constexpr std::size_t many = 1000;
+  if (rewards.size() < many) return;
+  const auto count = static_cast<double>(rewards.size());
+  std::size_t new_places = 0;  // with evidence, of nodes and of users
+  double engine_bytes = 0.0;
+  double fixed = 0.0;
+  const auto add_part = [&](std::size_t part, std::size_t part_rewards, std::size_t nodes) {
+    const Engine::BulkBytes bytes = components_[part].engine->bulk_bytes(part_rewards, nodes);
+    engine_bytes += bytes.a_reward * static_cast<double>(part_rewards);
+    fixed += bytes.fixed;
+  };
+  std::size_t part_rewards = 0;
+  std::size_t nodes = 0;
+  for (std::size_t k = 0; k < by_node.size(); ++k) {
+    const NodeId node = rewards[by_node[k]].node;
+    const NodeId before = k == 0 ? node : rewards[by_node[k - 1]].node;
+    if (k > 0 && places_[node].component != places_[before].component) {
+      add_part(places_[before].component, part_rewards, nodes);
+      part_rewards = nodes = 0;
+    }
+    ++part_rewards;
+    if (k > 0 && node == before) continue;
+    ++nodes;
+    if (evidence_.at(node).count == 0) ++new_places;
+  }
+  add_part(places_[rewards[by_node.back()].node].component, part_rewards, nodes);
+  if (user_evidence_) {
+    std::size_t without = 0;
+    for (const UserReward& one : rewards) without += user_evidence_->at(one.user).count == 0 ? 1 : 0;
+    new_places += std::min(without, user_evidence_->size());
+  }
+  const double varying = engine_bytes + static_cast<double>(Evidence::bytes(dimension(), new_places));
+  const std::size_t needed = byte_count(varying + fixed);
+  constexpr std::size_t little = 10'000'000;  // not worth to ask the machine what it has
+  if (options_.memory_limit == 0 && needed < little) return;
+  std::size_t available = available_bytes(options_);
+  if (options_.memory_limit > 0) available -= std::min(available, bytes());
+  if (needed <= available) return;
+  const double left = static_cast<double>(available) - fixed;
+  throw CapacityError(fmt::format("learning {} rewards at once needs {}, more than the {} there are; {}",
+                                  rewards.size(), readable_bytes(needed), readable_bytes(available),
+                                  left > 0.0 && varying > 0.0
+                                      ? fmt::format("what would fit: {} at once", std::floor(count * left / varying))
+                                      : "nothing fits but a few at a time"),
+                      needed, available);
+}
+
 SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   if (rewards.empty()) return {};
   if (rewards.size() == 1) {
@@ -197,13 +316,8 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
     return learn(one.user, one.node, {one.context, dimension()}, one.reward);
   }
   const std::size_t threads = thread_count();
-  std::vector<std::uint32_t> by_node(rewards.size());
-  std::iota(by_node.begin(), by_node.end(), 0);
-  std::stable_sort(by_node.begin(), by_node.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Place first = places_[rewards[a].node];
-    const Place second = places_[rewards[b].node];
-    return std::tie(first.component, first.index) < std::tie(second.component, second.index);
-  });
+  const std::vector<std::uint32_t> by_node = order_by_node(rewards);
+  check_bulk_fits(rewards, by_node);
   add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : threads);
 
   // Component after component, without the contexts that are zero: they teach nothing.
@@ -263,43 +377,82 @@ SolveSummary Belief::account_for(const Engine::Changed& changed) {
 }
 
 void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const {
-  std::set<NodeId> parts;
-  std::set<NodeId> alone;
+  // What the edges join is told by its lowest part: a component, or a node that is not there yet and so is its own.
+  const auto part_of = [this](NodeId node) {
+    return node < node_count() ? std::size_t{places_[node].component} : components_.size() + node;
+  };
+  std::map<std::size_t, std::size_t> joined_to;  // a part to another one of the same whole, the lowest to itself
+  const auto whole_of = [&](std::size_t part) {
+    joined_to.emplace(part, part);
+    while (joined_to[part] != part) part = joined_to[part] = joined_to[joined_to[part]];
+    return part;
+  };
   for (const auto& [a, b] : edges) {
-    for (const NodeId node : {a, b}) {
-      if (node < node_count()) {
-        parts.insert(places_[node].component);
-      } else {
-        alone.insert(node);
+    const std::size_t first = whole_of(part_of(a));
+    const std::size_t second = whole_of(part_of(b));
+    joined_to[std::max(first, second)] = std::min(first, second);
+  }
+  std::map<std::size_t, Sizes> wholes;
+  for (const auto& [part, to] : joined_to) {
+    Sizes& sizes = wholes[whole_of(part)];
+    if (part < components_.size()) {
+      const Engine& engine = *components_[part].engine;
+      sizes.add(engine.node_count(), engine.graph().edge_count());
+    } else {
+      sizes.add(1, 0);
+    }
+  }
+  for (auto& [part, sizes] : wholes) {
+    if (sizes.nodes == sizes.most_nodes) continue;  // nothing is joined
+    sizes.edges += edges.size();
+    check_join_fits(options_, sizes, dimension());
+  }
+}
+
+SolveSummary Belief::set_edges(std::span<const Edge> edges) {
+  for (const Edge& edge : edges) {
+    if (edge.weight > 0.0 && places_[edge.a].component != places_[edge.b].component) join(edge.a, edge.b);
+  }
+  std::map<NodeId, std::vector<Edge>> by_component;
+  for (const Edge& edge : edges) {
+    if (edge.weight == edge_weight(edge.a, edge.b)) continue;
+    const Place a = places_[edge.a];
+    by_component[a.component].push_back({a.index, places_[edge.b].index, edge.weight});
+  }
+  SolveSummary summary;
+  for (const auto& [part, changes] : by_component) {
+    Component& component = components_[part];
+    const auto change = [&](Engine& engine) { return engine.set_edges(changes, evidence_of(component)); };
+    Engine::Changed changed;
+    if (component.engine->kind() == EngineKind::local) {
+      exclusively([&] { changed = change(*component.engine); });  // takes less time than a copy
+    } else {
+      changed = change_copy(component, change);
+    }
+    summary.add(account_for(changed));
+  }
+  std::vector<NodeId> ends;
+  for (const Edge& edge : edges) {
+    if (edge.weight == 0.0) ends.insert(ends.end(), {edge.a, edge.b});
+  }
+  split_between(ends);
+  return summary;
+}
+
+/// Makes components of the parts that these nodes are in, if edges that went left them without a path to each other.
+/// Every part has one of the nodes.
+void Belief::split_between(std::span<const NodeId> ends) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<NodeId, NodeId> first_of;  // end in each component
+    for (const NodeId end : ends) {
+      const auto [first, is_new] = first_of.emplace(places_[end].component, end);
+      if (!is_new && first->second != end && split(first->second, end)) {
+        changed = true;
+        break;
       }
     }
   }
-  if (parts.size() + alone.size() < 2) return;
-  std::size_t nodes = alone.size();
-  std::size_t edge_count = edges.size();
-  for (const NodeId part : parts) {
-    nodes += components_[part].engine->node_count();
-    edge_count += components_[part].engine->graph().edge_count();
-  }
-  check_join_fits(options_, nodes, edge_count, dimension());
-}
-
-SolveSummary Belief::set_edge(NodeId a, NodeId b, double weight) {
-  const double before = edge_weight(a, b);
-  if (weight == before) return {};
-  if (places_[a].component != places_[b].component) join(a, b);
-  Component& component = components_[places_[a].component];
-  const auto change = [&](Engine& engine) {
-    return engine.set_edge(places_[a].index, places_[b].index, weight, evidence_of(component));
-  };
-  Engine::Changed changed;
-  if (component.engine->kind() == EngineKind::local) {
-    exclusively([&] { changed = change(*component.engine); });  // takes less time than a copy
-  } else {
-    changed = change_copy(component, change);
-  }
-  if (weight == 0.0) split(a, b);
-  return account_for(changed);
 }
 
 void Belief::add_node(double ridge) {
@@ -364,57 +517,82 @@ void Belief::add_component(Component component) {
   place_nodes_of(components_.size() - 1);
 }
 
-/// The last component takes the place of the one that goes.
+/// The last component takes the place of the one that goes. If it is a large one it goes to the front, where it will
+/// not have to move again.
 void Belief::remove_component(std::size_t component) {
   if (component + 1 < components_.size()) {
     components_[component] = std::move(components_.back());
+    if (components_[component].nodes.size() > components_.front().nodes.size()) {
+      std::swap(components_[component], components_.front());
+      place_nodes_of(0);
+    }
     place_nodes_of(component);
   }
   components_.pop_back();
 }
 
-/// Makes one component of those of two nodes.
+/// Makes one component of those of two nodes. The larger one takes in the smaller one, if its engine can.
 void Belief::join(NodeId a, NodeId b) {
-  const std::size_t first = places_[a].component;
-  const std::size_t second = places_[b].component;
-  const Engine& first_engine = *components_[first].engine;
-  const Engine& second_engine = *components_[second].engine;
-  const std::size_t edges = first_engine.graph().edge_count() + second_engine.graph().edge_count() + 1;
-  check_join_fits(options_, first_engine.node_count() + second_engine.node_count(), edges, dimension());
-
-  std::vector<NodeId> nodes = components_[first].nodes;
-  nodes.insert(nodes.end(), components_[second].nodes.begin(), components_[second].nodes.end());
-  auto engine =
-      engine_factory().join(options_.kind, first_engine, second_engine, {evidence_, nodes}, dimension(), options_);
-  engine->set_access(access_);
-  Component joined{std::move(nodes), std::move(engine)};
+  std::size_t larger = places_[a].component;
+  std::size_t smaller = places_[b].component;
+  if (components_[larger].nodes.size() < components_[smaller].nodes.size()) std::swap(larger, smaller);
+  const Component& other = components_[smaller];
+  if (components_[larger].engine->kind() == EngineKind::local) {
+    exclusively([&] {
+      Component& whole = components_[larger];
+      const std::size_t before = whole.nodes.size();
+      whole.nodes.insert(whole.nodes.end(), other.nodes.begin(), other.nodes.end());
+      whole.engine->absorb(*other.engine, {evidence_, whole.nodes});
+      for (std::size_t index = before; index < whole.nodes.size(); ++index) {
+        places_[whole.nodes[index]] = {static_cast<NodeId>(larger), static_cast<NodeId>(index)};
+      }
+      remove_component(smaller);
+    });
+    return;
+  }
+  Component joined{components_[larger].nodes, nullptr};
+  joined.nodes.insert(joined.nodes.end(), other.nodes.begin(), other.nodes.end());
+  joined.engine = engine_factory().join(options_.kind, *components_[larger].engine, *other.engine,
+                                        {evidence_, joined.nodes}, dimension(), options_);
+  joined.engine->set_access(access_);
   exclusively([&] {
-    std::swap(components_[first], joined);
-    place_nodes_of(first);
-    remove_component(second);
+    std::swap(components_[larger], joined);
+    place_nodes_of(larger);
+    remove_component(smaller);
   });
 }
 
-/// Makes two components of the one that two nodes share, if no path joins them any more.
-void Belief::split(NodeId a, NodeId b) {
+/// Makes two components of the one that two nodes share, if no path joins them any more: the nodes that can be reached
+/// from one of them, and the rest.
+bool Belief::split(NodeId a, NodeId b) {
   const std::size_t whole = places_[a].component;
   const Engine& engine = *components_[whole].engine;
-  const auto near = reachable(engine.graph(), places_[a].index);
-  if (std::binary_search(near.begin(), near.end(), places_[b].index)) return;
-  const auto far = reachable(engine.graph(), places_[b].index);
+  const std::vector<NodeId> smaller = cut_off(engine.graph(), places_[a].index, places_[b].index);
+  if (smaller.empty()) return false;
+  std::vector<NodeId> larger;
+  larger.reserve(engine.node_count() - smaller.size());
+  for (NodeId index = 0, next = 0; index < engine.node_count(); ++index) {
+    if (next < smaller.size() && smaller[next] == index) {
+      ++next;
+    } else {
+      larger.push_back(index);
+    }
+  }
   const auto part = [&](const std::vector<NodeId>& indices) {
     Component component{{}, engine.extract(indices, evidence_of(components_[whole]))};
+    component.nodes.reserve(indices.size());
     for (const NodeId index : indices) component.nodes.push_back(components_[whole].nodes[index]);
     return component;
   };
-  Component near_part = part(near);
-  Component far_part = part(far);
-  near_part.engine->set_access(access_);
+  Component smaller_part = part(smaller);
+  Component larger_part = part(larger);
+  larger_part.engine->set_access(access_);
   exclusively([&] {
-    std::swap(components_[whole], near_part);
+    std::swap(components_[whole], larger_part);
     place_nodes_of(whole);
-    add_component(std::move(far_part));
+    add_component(std::move(smaller_part));
   });
+  return true;
 }
 
 void Belief::save(BinaryWriter& out) const {
@@ -430,7 +608,7 @@ void Belief::save(BinaryWriter& out) const {
   for (const Component& component : components_) {
     const PriorMatrix& prior = component.engine->prior();
     out.array(component.nodes);
-    save_graph(out, prior.graph());
+    save_graph(out, prior.graph().snapshot());
     std::vector<double> ridges;
     for (std::size_t node = 0; node < prior.node_count(); ++node) ridges.push_back(prior.ridge(node));
     out.array(ridges);

@@ -78,15 +78,17 @@ class Belief {
 
   // What changes it.
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
-  /// The same belief as learning them one after the other, in the way that is cheapest for their number.
+  /// The same belief as learning them one after the other, in the way that is cheapest for their number. Throws
+  /// CapacityError, before it learns anything, if what they take would not fit.
   SolveSummary learn_many(std::span<const UserReward> rewards);
   /// Adds the evidence of another belief about the same nodes, with the same graph and ridges.
   SolveSummary merge(const Belief& other);
-  /// Throws CapacityError if the component that all these edges would make of the nodes they join (one of them in every
-  /// edge) did not fit. Nodes that are not there yet are alone.
+  /// Throws CapacityError if a component that these edges would make of the nodes they join did not fit. Nodes that are
+  /// not there yet are alone.
   void check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const;
-  /// 0 removes the edge. Joins and splits components where the edge is the first or the last way between them.
-  SolveSummary set_edge(NodeId a, NodeId b, double weight);
+  /// Sets the weights of edges, each pair of nodes once; 0 removes one. Joins and splits components where an edge is
+  /// the first or the last way between them.
+  SolveSummary set_edges(std::span<const Edge> edges);
   /// A user without evidence; only where evidence is kept for users.
   void add_user() { user_evidence_->add_place(); }
   [[nodiscard]] bool has_user_evidence() const { return user_evidence_.has_value(); }
@@ -124,6 +126,8 @@ class Belief {
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
   /// How many threads a change of many rewards may use.
   [[nodiscard]] std::size_t thread_count() const;
+  [[nodiscard]] std::vector<std::uint32_t> order_by_node(std::span<const UserReward> rewards) const;
+  void check_bulk_fits(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node) const;
   void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
@@ -134,7 +138,8 @@ class Belief {
   template <typename Work>
   void exclusively(Work work);
   void join(NodeId a, NodeId b);
-  void split(NodeId a, NodeId b);
+  bool split(NodeId a, NodeId b);
+  void split_between(std::span<const NodeId> ends);
 
   EngineOptions options_;
   double coupling_;

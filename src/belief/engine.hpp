@@ -107,7 +107,7 @@ class Engine {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Engine> clone() const = 0;
   [[nodiscard]] std::size_t node_count() const { return prior().node_count(); }
-  [[nodiscard]] const Graph& graph() const { return prior().graph(); }
+  [[nodiscard]] const EditableGraph& graph() const { return prior().graph(); }
 
   /// The longest context for which the belief stays within 1e-6 of the exact one, relatively: it keeps sixteen digits
   /// less those of |x|^2 / ridge, and in sparse of coupling * degree / ridge too.
@@ -134,8 +134,28 @@ class Engine {
   virtual Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
                              std::size_t threads) = 0;
 
+  /// What learn_many takes for so many rewards at so many nodes, beside the evidence: for each reward, and whatever
+  /// their number is.
+  struct BulkBytes {
+    double a_reward = 0.0;
+    double fixed = 0.0;
+  };
+  [[nodiscard]] virtual BulkBytes bulk_bytes(std::size_t /*rewards*/, std::size_t /*nodes*/) const { return {}; }
+
   /// Sets the weight of the edge between two nodes; 0 removes it.
   virtual Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) = 0;
+
+  /// The same for many edges, each pair of nodes once: the belief is that of the last graph, whatever was in between.
+  virtual Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) {
+    Changed total;
+    for (const Edge& edge : edges) total.add(set_edge(edge.a, edge.b, edge.weight, evidence));
+    return total;
+  }
+
+  /// Takes over the nodes of another engine, after its own, and what that one believes; no edge joins the two yet.
+  /// `evidence` is that of both. False, and nothing changed, where an engine cannot do this for less than it costs to
+  /// make one anew (EngineFactory::join).
+  virtual bool absorb(const Engine& /*other*/, const ComponentEvidence& /*evidence*/) { return false; }
 
   /// Adds sums to what was observed at a node (sign 1), or takes away sums that were added before (sign -1). `evidence`
   /// holds the change already.

@@ -7,12 +7,17 @@
 
 namespace goblin {
 
+void Evidence::expect(std::size_t place) {
+  if (sums_at_[place] != none) return;
+  sums_at_[place] = static_cast<std::uint32_t>(sums_.size());
+  sums_.emplace_back();
+}
+
 Evidence::Sums& Evidence::sums(std::size_t place) {
-  if (sums_at_[place] == none) {
-    sums_at_[place] = static_cast<std::uint32_t>(sums_.size());
-    sums_.push_back({.count = 0, .squared_rewards = 0.0, .numbers = std::vector<double>(packed_size() + dimension_)});
-  }
-  return sums_[sums_at_[place]];
+  expect(place);
+  Sums& sums = sums_[sums_at_[place]];
+  if (sums.numbers.empty()) sums.numbers.resize(packed_size() + dimension_);
+  return sums;
 }
 
 void Evidence::add(std::size_t place, std::span<const double> context, double reward) {

@@ -24,9 +24,9 @@ class Evidence {
 
   void add_place() { sums_at_.push_back(none); }
 
-  /// Makes room for what will be observed at a place. From then on several threads may add at the same time, each to
+  /// Notes that something will be observed at a place. From then on several threads may add at the same time, each to
   /// places of its own.
-  void reserve(std::size_t place) { sums(place); }
+  void expect(std::size_t place);
   /// O(d^2).
   void add(std::size_t place, std::span<const double> context, double reward);
   /// Adds sums that were taken elsewhere. O(d^2).

@@ -54,14 +54,25 @@ class LowRankInverse {
     }
   }
 
+  /// x^T D^{-1} x and |D^{-1} x|^2 of a context, with D as it was before the context was added.
+  struct Observed {
+    double variance = 0.0;
+    double squared_length = 0.0;
+  };
+
   /// S += x x^T, so D^{-1} -= t t^T with t = D^{-1} x / sqrt(1 + x^T D^{-1} x). O(d^2).
-  void observe(std::span<const double> context) requires std::same_as<Scalar, double> {
+  Observed observe(std::span<const double> context) requires std::same_as<Scalar, double> {
     const std::size_t d = context.size();
     std::vector<double> term(stride(d), 0.0);
     apply(context.data(), term.data(), d);
     double q = 0.0;
-    for (std::size_t k = 0; k < d; ++k) q += context[k] * term[k];
-    for (double& value : term) value /= std::sqrt(1.0 + std::max(0.0, q));
+    double squared_length = 0.0;
+    for (std::size_t k = 0; k < d; ++k) {
+      q += context[k] * term[k];
+      squared_length += term[k] * term[k];
+    }
+    const double scale = 1.0 / std::sqrt(1.0 + std::max(0.0, q));
+    for (double& value : term) value *= scale;
     if (!whole_ && is_whole(terms_.size() / stride(d) + 1, d)) make_whole(d);
     if (whole_) {
       for (std::size_t c = 0; c < d; ++c) {
@@ -71,6 +82,12 @@ class LowRankInverse {
       terms_.reserve(terms_.size() + stride(d));  // no more than asked for: most nodes have few
       terms_.insert(terms_.end(), term.begin(), term.end());
     }
+    return {.variance = q, .squared_length = squared_length};
+  }
+  /// Makes room for so many contexts more, where they are kept one by one.
+  void reserve(std::size_t contexts, std::size_t dimension) {
+    const std::size_t size = terms_.size() + contexts * stride(dimension);
+    if (!whole_ && !is_whole(size / stride(dimension), dimension)) terms_.reserve(size);
   }
 
   /// Whether so many contexts are kept as a whole matrix: a context costs two products of length d, the matrix d.

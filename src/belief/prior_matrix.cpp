@@ -24,13 +24,14 @@ std::vector<double> PriorMatrix::diagonals() const {
   return result;
 }
 
-void PriorMatrix::set_edge(NodeId a, NodeId b, double weight) {
-  auto edges = graph_.edges();
-  const NodeId low = std::min(a, b);
-  const NodeId high = std::max(a, b);
-  std::erase_if(edges, [low, high](const Edge& edge) { return edge.a == low && edge.b == high; });
-  if (weight > 0.0) edges.push_back({low, high, weight});
-  graph_ = Graph(node_count(), edges);
+void PriorMatrix::append(const PriorMatrix& other) {
+  const auto shift = static_cast<NodeId>(node_count());
+  const bool alike = ridges_.empty() && other.ridges_.empty() && ridge_ == other.ridge_;
+  if (!alike && ridges_.empty()) ridges_.assign(node_count(), ridge_);
+  for (std::size_t node = 0; !alike && node < other.node_count(); ++node) ridges_.push_back(other.ridge(node));
+  smallest_ridge_ = std::min(smallest_ridge_, other.smallest_ridge_);
+  graph_.add_nodes(other.node_count());
+  for (const Edge& edge : other.graph_.edges()) graph_.set_weight(edge.a + shift, edge.b + shift, edge.weight);
 }
 
 PriorMatrix PriorMatrix::side_by_side(const PriorMatrix& first, const PriorMatrix& second) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/graph/graph.hpp"
+#include "graph/editable_graph.hpp"
 
 #include <cstddef>
 #include <span>
@@ -20,7 +21,7 @@ class PriorMatrix {
   /// A ridge for each node.
   PriorMatrix(Graph graph, std::vector<double> ridges, double coupling);
 
-  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] const EditableGraph& graph() const { return graph_; }
   [[nodiscard]] std::size_t node_count() const { return graph_.node_count(); }
   [[nodiscard]] double coupling() const { return coupling_; }
   [[nodiscard]] double ridge(std::size_t node) const { return ridges_.empty() ? ridge_ : ridges_[node]; }
@@ -31,8 +32,10 @@ class PriorMatrix {
   /// All of them. O(n + m).
   [[nodiscard]] std::vector<double> diagonals() const;
 
-  /// Sets the weight of an edge; 0 removes it. O(m): the graph is made anew.
-  void set_edge(NodeId a, NodeId b, double weight);
+  /// Sets the weight of an edge; 0 removes it. O(neighbours of the two).
+  void set_edge(NodeId a, NodeId b, double weight) { graph_.set_weight(a, b, weight); }
+  /// The nodes of another one, after those there are; their coupling is the same. O(nodes and edges of the other).
+  void append(const PriorMatrix& other);
 
   /// Both beside each other, the nodes of the first before those of the second; their coupling is the same.
   [[nodiscard]] static PriorMatrix side_by_side(const PriorMatrix& first, const PriorMatrix& second);
@@ -42,7 +45,7 @@ class PriorMatrix {
   [[nodiscard]] std::size_t bytes() const { return graph_.bytes() + ridges_.capacity() * sizeof(double); }
 
  private:
-  Graph graph_;
+  EditableGraph graph_;
   double ridge_ = 1.0;
   std::vector<double> ridges_;  // empty where all are ridge_
   double smallest_ridge_ = 1.0;

@@ -21,6 +21,20 @@ inline Eigen::MatrixXd unpacked(std::span<const double> packed, std::size_t dime
   return matrix;
 }
 
+/// to -= S from, without unpacking S. O(d^2).
+inline void subtract_product(std::span<const double> packed, const double* from, double* to, std::size_t dimension) {
+  const double* column = packed.data();
+  for (std::size_t c = 0; c < dimension; ++c) {
+    double total = column[0] * from[c];
+    for (std::size_t r = c + 1; r < dimension; ++r) {
+      to[r] -= column[r - c] * from[c];
+      total += column[r - c] * from[r];
+    }
+    to[c] -= total;
+    column += dimension - c;
+  }
+}
+
 /// The trace of such an S: the sum of the squared lengths of the contexts.
 inline double trace(std::span<const double> packed, std::size_t dimension) {
   double total = 0.0;

@@ -1,24 +1,22 @@
 #pragma once
 
 #include "goblin/graph/graph.hpp"
+#include "graph/editable_graph.hpp"
 
-#include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace goblin {
 
-/// A graph that grows and changes: an immutable one and what is different from it. An edit is O(1), a question
-/// O(log(neighbours)); snapshot() gives the graph as it is now. When the differences are as many as the edges, the
-/// snapshot becomes the graph that they are told from.
+/// The users and their friends: a graph whose nodes may have names, and whose nodes and edges come and go. An edit is
+/// O(neighbours of the two ends).
 class LiveGraph {
  public:
-  explicit LiveGraph(Graph base) : base_(std::move(base)), node_count_(base_.node_count()) {}
+  explicit LiveGraph(Graph base) : graph_(std::move(base)) {}
 
-  [[nodiscard]] std::size_t node_count() const { return node_count_; }
-  [[nodiscard]] bool has_names() const { return base_.has_names() || !added_names_.empty(); }
+  [[nodiscard]] std::size_t node_count() const { return graph_.node_count(); }
+  [[nodiscard]] bool has_names() const { return base().has_names() || !added_names_.empty(); }
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
   /// Empty where nodes have no names.
   [[nodiscard]] std::string_view name(NodeId node) const;
@@ -26,43 +24,27 @@ class LiveGraph {
   /// The new node's index; the name is new where nodes have names, and empty where they have none.
   NodeId add_node(std::string_view name);
 
-  [[nodiscard]] double weight(NodeId a, NodeId b) const;
+  [[nodiscard]] double weight(NodeId a, NodeId b) const { return graph_.weight(a, b); }
   /// 0 removes the edge.
-  void set_weight(NodeId a, NodeId b, double weight);
+  void set_weight(NodeId a, NodeId b, double weight) { graph_.set_weight(a, b, weight); }
 
-  /// visit(neighbour, weight) for every edge of a node, in an order that depends on the edits alone.
+  /// visit(neighbour, weight) for every edge of a node, the neighbours in ascending order.
   template <typename Visit>
   void for_each_neighbour(NodeId node, Visit visit) const {
-    const auto found = changed_.find(node);
-    const Changes* const changes = found == changed_.end() ? nullptr : &found->second;
-    if (node < base_.node_count()) {
-      const auto neighbours = base_.neighbours(node);
-      for (std::size_t k = 0; k < neighbours.size(); ++k) {
-        if (changes == nullptr || !changes->contains(neighbours[k])) visit(neighbours[k], base_.weights(node)[k]);
-      }
-    }
-    if (changes == nullptr) return;
-    for (const auto& [other, weight] : *changes) {
-      if (weight > 0.0) visit(other, weight);
-    }
+    const auto neighbours = graph_.neighbours(node);
+    const auto weights = graph_.weights(node);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) visit(neighbours[k], weights[k]);
   }
 
+  /// The graph as it is now, with its names.
   [[nodiscard]] Graph snapshot() const;
-  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::size_t bytes() const { return graph_.bytes() + added_names_.bytes(); }
 
  private:
-  using Changes = std::map<NodeId, double>;
+  [[nodiscard]] const Graph& base() const { return graph_.base(); }
 
-  [[nodiscard]] double base_weight(NodeId a, NodeId b) const {
-    return a < base_.node_count() && b < base_.node_count() ? base_.weight(a, b) : 0.0;
-  }
-  void record(NodeId from, NodeId to, double weight, bool differs);
-
-  Graph base_;
-  std::size_t node_count_;
+  EditableGraph graph_;
   Names added_names_;
-  std::unordered_map<NodeId, Changes> changed_;  // the edges that differ from the base, at both of their ends
-  std::size_t changed_count_ = 0;                // entries in changed_
 };
 
 }  // namespace goblin

@@ -21,9 +21,7 @@ TEST(LiveGraph, follows_its_edits) {
   std::map<std::pair<NodeId, NodeId>, double> expected;
   for (const Edge& edge : base.edges()) expected[{edge.a, edge.b}] = edge.weight;
   for (int k = 0; k < 5; ++k) live.add_node("new" + std::to_string(k));
-  std::size_t most_bytes = 0;
-  bool became_the_graph = false;
-  for (std::uint64_t t = 0; t < 6000; ++t) {  // often enough that the differences become the graph
+  for (std::uint64_t t = 0; t < 6000; ++t) {
     Random random(3, 0, t);
     const auto a = static_cast<NodeId>(random.below(79));
     const auto b = static_cast<NodeId>(a + 1 + random.below(79 - a));
@@ -32,10 +30,7 @@ TEST(LiveGraph, follows_its_edits) {
     expected.erase({a, b});
     if (weight > 0.0) expected[{a, b}] = weight;
     ASSERT_EQ(live.weight(a, b), weight);
-    became_the_graph = became_the_graph || 2 * live.bytes() < most_bytes;
-    most_bytes = std::max(most_bytes, live.bytes());
   }
-  EXPECT_TRUE(became_the_graph);
   EXPECT_EQ(live.find("n74"), 74);
   EXPECT_EQ(live.find("new4"), 79);
   EXPECT_EQ(live.name(79), "new4");
@@ -50,6 +45,8 @@ TEST(LiveGraph, follows_its_edits) {
     std::map<NodeId, double> neighbours;
     live.for_each_neighbour(node, [&](NodeId other, double weight) { neighbours[other] = weight; });
     ASSERT_EQ(neighbours.size(), now.neighbours(node).size());
+    ASSERT_TRUE(std::equal(neighbours.begin(), neighbours.end(), now.neighbours(node).begin(),
+                           [](const auto& one, NodeId other) { return one.first == other; }));
     for (const auto& [other, weight] : neighbours) EXPECT_EQ(weight, now.weight(node, other));
   }
 }
@@ -58,10 +55,15 @@ TEST(LiveGraph, keeps_nothing_of_edges_that_came_and_went) {
   LiveGraph live(generate::cliques(1, 30));
   live.set_weight(0, 1, 5.0);
   live.set_weight(0, 1, 1.0);  // as it was
+  for (int round = 0; round < 2; ++round) {
+    for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 0.0);
+    for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 1.0);
+  }
   const std::size_t before = live.bytes();
+  EXPECT_LE(before, 3 * generate::cliques(1, 30).bytes());
   for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 0.0);
   for (NodeId node = 2; node < 30; ++node) live.set_weight(0, node, 1.0);
-  EXPECT_EQ(live.bytes(), before);
+  EXPECT_LE(live.bytes(), before);
   for (int k = 0; k < 200; ++k) live.add_node({});
   for (NodeId a = 30; a < 230; ++a) {
     for (NodeId b = a + 1; b < 230; ++b) {

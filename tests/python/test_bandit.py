@@ -154,6 +154,27 @@ def test_users_and_friends_come_and_go(kind: Any) -> None:
         bandit.remove_edge("ann", ("dan", 4))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_friendships_change_at_once(kind: Any) -> None:
+    at_once = trained(kind)
+    one_by_one = at_once.copy()
+    at_once.update_edges([("ann", "cat", 2.0), ["cat", "bob"], ("ann", "cat", 0)])
+    one_by_one.add_edge("cat", "bob")
+    X = np.eye(3)
+    for user in at_once.users:
+        np.testing.assert_allclose(at_once.scores(user, X).score, one_by_one.scores(user, X).score, atol=1e-8)
+    before = at_once.scores("ann", X).score
+    with pytest.raises(ValueError, match=r"^edges\[1\]: edge: .* \(must be in the graph\)$"):
+        at_once.update_edges([("ann", "cat", 2.0), ("ann", "ann", 0)])
+    with pytest.raises(KeyError, match="'eve'"):
+        at_once.update_edges([("ann", "cat"), ("eve", "ann")])
+    with pytest.raises(ValueError, match=r"^edges\[0\]: 'ann' \(must be \(user, friend\)"):
+        at_once.update_edges(["ann"])
+    with pytest.raises(TypeError, match=r"^edges: 'ann'"):
+        at_once.update_edges("ann")
+    np.testing.assert_array_equal(at_once.scores("ann", X).score, before)
+
+
 def test_numbered_users_may_get_other_names() -> None:
     bandit = goblin.GobLin([(0, 1)], dimension=1)
     bandit.add_user(2)

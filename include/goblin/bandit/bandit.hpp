@@ -122,6 +122,13 @@ struct RewardTable {
   std::span<const double> rewards;
 };
 
+/// One change of the graph. The names must live as long as it does.
+struct EdgeChange {
+  UserRef a;
+  UserRef b;
+  double weight = 1.0;  ///< is added to what there is between the two; 0 removes the edge, which must be there
+};
+
 struct ComponentSummary {
   std::size_t nodes = 0;
   std::size_t edges = 0;
@@ -214,7 +221,9 @@ class Bandit {
   /// All of them, or none if one is bad. The belief becomes what it would be had they been learned one after the other,
   /// in any order; the more there are, the less each costs. With the exact engines all rewards of a node are one change
   /// that costs at most d rewards, sparse learns some dozens of changes side by side, and from about a reward a row of
-  /// N on (sparse: some thousands) the belief is computed anew, which costs the same for any number.
+  /// N on (sparse: some thousands) the belief is computed anew, which costs the same for any number. Local solves once
+  /// for all means; where rewards are very many it knows ln|M| less well afterwards (docs/engines.md). Throws
+  /// CapacityError, before it learns anything, if many at once would not fit.
   SolveSummary update(std::span<const Observation> batch);
   SolveSummary update(const RewardTable& table);
   /// Throw what update would throw, and learn nothing.
@@ -228,10 +237,12 @@ class Bandit {
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
-  /// users adds to the weight of the first. Costs about as much as learning d rewards, and O(m) for the graph of the
-  /// component, which is made anew; with local the latter is most of it.
+  /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
+  /// All of these changes, as if one came after the other, or none if one is bad. Cheaper than one by one: components
+  /// are joined and split once, and with local what the edges change is settled once.
+  SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// Puts a user into another cluster, which may be a new one (its number is then the number of clusters). The belief
   /// becomes what it would be had the user always been there. For the policies with clusters. Costs as much as an edge
   /// for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's evidence,
@@ -304,7 +315,6 @@ class Bandit {
   friend class ModelFile;
   friend class SharedBandit;
   [[nodiscard]] State& state() const;
-  SolveSummary set_edge(NodeId a, NodeId b, double weight);
 
   std::unique_ptr<State> state_;
 };

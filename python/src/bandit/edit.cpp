@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace goblin::python {
 namespace {
@@ -43,6 +44,26 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   } catch (const std::invalid_argument&) {
     throw std::invalid_argument("edge: " + shown(user) + " to " + shown(friend_) + " (must be in the graph)");
   }
+}
+
+/// What is wrong with one of the edges gets its number, as the library's own messages do.
+void update_edges(PythonBandit& self, nb::handle edges) {
+  check_given("update_edges", "edges", edges);
+  if (PyUnicode_Check(edges.ptr()) != 0 || PyBytes_Check(edges.ptr()) != 0 || !nb::hasattr(edges, "__iter__")) {
+    throw nb::type_error(
+        ("edges: " + shown(edges) + " (must be a list of (user, friend) or (user, friend, weight))").c_str());
+  }
+  std::vector<EdgeChange> changes;
+  for (const nb::handle edge : edges) {
+    const std::string name = "edges[" + std::to_string(changes.size()) + "]";
+    const bool is_pair = PyTuple_Check(edge.ptr()) != 0 || PyList_Check(edge.ptr()) != 0;
+    if (!is_pair || nb::len(edge) < 2 || nb::len(edge) > 3) {
+      throw std::invalid_argument(name + ": " + shown(edge) + " (must be (user, friend) or (user, friend, weight))");
+    }
+    const double weight = nb::len(edge) == 3 ? number_argument(edge[2], (name + "[2]").c_str()) : 1.0;
+    changes.push_back({self.users.find(edge[0]), self.users.find(edge[1]), weight});
+  }
+  change(self, [&] { self.bandit.update_edges(changes); });
 }
 
 void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
@@ -128,6 +149,20 @@ The belief becomes what it would be had it never been; ``ValueError`` if the two
 array([0.5])
 )";
 
+constexpr const char* update_edges_doc =
+    R"(Many changes of friendships at once, all or none: the belief is that of one after the other.
+
+Each is ``(user, friend)`` or ``(user, friend, weight)``. The weight, 1 if it is left out, adds to what there is between
+the two; 0 ends their friendship. Cheaper than one by one where there are many.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, users=["ann", "bob", "cat"])
+>>> bandit.update_edges([("cat", "ann", 2.0), ("bob", "cat"), ("ann", "bob", 0)])
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.mean("cat").round(3)
+array([0.2])
+)";
+
 }  // namespace
 
 void bind_editing(BanditClass& bandit) {
@@ -141,6 +176,10 @@ void bind_editing(BanditClass& bandit) {
   bandit.def("remove_edge", &remove_edge, needed("user"), needed("friend"),
              nb::sig("def remove_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable) -> None"),
              remove_edge_doc);
+  bandit.def(
+      "update_edges", &update_edges, needed("edges"),
+      nb::sig("def update_edges(self, edges: collections.abc.Iterable[tuple[collections.abc.Hashable, ...]]) -> None"),
+      update_edges_doc);
   bandit.def("move_user", &move_user, needed("user"), needed("cluster"),
              nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
   bandit.def_prop_rw(

@@ -23,6 +23,16 @@ class CoarseLevel {
   void observe(std::span<const double> context) { inverse_.observe(context); }
   /// From the sum of all S_j.
   void set_sums(double total_ridge, const Eigen::MatrixXd& sums) { inverse_ = {total_ridge, sums}; }
+  /// More nodes: the sum of their ridges and of their S_j. O(d^3).
+  void add_nodes(double ridges, const Eigen::MatrixXd& sums) {
+    const auto d = static_cast<Eigen::Index>(residual_.size());
+    const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(d, d);
+    Eigen::MatrixXd inverse(d, d);
+    for (Eigen::Index k = 0; k < d; ++k)
+      inverse_.apply(identity.col(k).data(), inverse.col(k).data(), residual_.size());
+    const Eigen::MatrixXd precision = inverse.llt().solve(identity);
+    inverse_ = {ridges, 0.5 * (precision + precision.transpose()) + sums};
+  }
   /// y.
   void step(std::vector<double>& out) const {
     out.resize(residual_.size());

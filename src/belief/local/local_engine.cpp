@@ -6,6 +6,7 @@
 #include "belief/symmetric_matrix.hpp"
 #include "binary.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -88,6 +89,42 @@ void LocalEngine::copy_part(const Engine& from, NodeId shift, const ComponentEvi
   for (NodeId j = 0; j < n; ++j) compute_residual(shift + j, evidence.at(shift + j));
 }
 
+/// O(nodes and edges of the other, d), d^2 a node with evidence, and d^3.
+bool LocalEngine::absorb(const Engine& other, const ComponentEvidence& evidence) {
+  const auto shift = static_cast<NodeId>(node_count());
+  const auto first_slot = nodes_.slot_count();
+  const double length = length_;
+  const TypicalLength typical_length = typical_length_;
+  prior_.append(other.prior());
+  nodes_.add_nodes(other.node_count());
+  std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
+  for (NodeId node = shift; node < node_count(); ++node) {
+    diagonal_.push_back(prior_.diagonal(node));
+    const auto contexts = evidence.at(node).contexts;
+    for (std::size_t k = 0; k < contexts.size(); ++k) packed[k] += contexts[k];
+  }
+  barrier_.append(prior_, diagonal_);
+  ++prior_changes_;
+  copy_part(other, shift, evidence);
+  coarse_.add_nodes(other.prior().total_ridge(), unpacked(packed, dimension_));
+  for (std::size_t slot = first_slot; slot < nodes_.slot_count(); ++slot) {
+    for (std::size_t k = 0; k < dimension_; ++k) coarse_.residual()[k] += nodes_.residual(slot)[k];
+  }
+  // A few nodes more do not change what is typical.
+  if (length > 0.0) {
+    length_ = length;
+    typical_length_ = typical_length;
+    for (std::size_t slot = first_slot; slot < nodes_.slot_count(); ++slot) {
+      offer(slot);
+      const double residual = std::sqrt(nodes_.squared_residual(slot)) / barrier_.slope(nodes_.node_of(slot));
+      residual_bound_ = std::max(residual_bound_, residual);
+    }
+  } else {
+    offer_all();
+  }
+  return true;
+}
+
 void LocalEngine::copy_node(NodeId node, const LocalEngine& from, NodeId from_node) {
   const NodeId from_slot = from.nodes_.find(from_node);
   if (from_slot == none) return;
@@ -150,67 +187,53 @@ void LocalEngine::compute_inverse(NodeId node, const UserEvidence& evidence) {
   }
 }
 
-/// r_j = c_j - S_j w_j - ridge_j w_j + coupling sum of weight (w_k - w_j). O(d^2 + neighbours d).
+/// r_j = c_j - S_j w_j - ridge_j w_j + coupling sum of weight (w_k - w_j). O(d^2 + neighbours d). Several threads may
+/// do this at the same time for nodes that have a slot.
 void LocalEngine::compute_residual(NodeId node, const UserEvidence& evidence) {
   const std::size_t slot = slot_for(node);
-  std::vector<double> residual(nodes_.stride(), 0.0);
-  const double* mean = nodes_.mean(slot);
-  // Differences of means, so that a heavy edge between two nodes that are alike takes no digits.
-  for (std::size_t k = 0; k < dimension_; ++k) residual[k] = -prior_.ridge(node) * mean[k];
   const auto neighbours = graph().neighbours(node);
-  for (std::size_t n = 0; n < neighbours.size(); ++n) {
-    const double factor = prior_.coupling() * graph().weights(node)[n];
-    const NodeId other = nodes_.find(neighbours[n]);
-    for (std::size_t k = 0; k < dimension_; ++k) {
-      residual[k] += factor * ((other == none ? 0.0 : nodes_.mean(other)[k]) - mean[k]);
-    }
-  }
-  if (!evidence.contexts.empty()) {
-    const MatrixXd contexts = unpacked(evidence.contexts, dimension_);
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      residual[c] += evidence.rewards[c];
-      for (std::size_t r = 0; r < dimension_; ++r) {
-        residual[c] -= contexts(static_cast<Index>(r), static_cast<Index>(c)) * mean[r];
+  const auto weights = graph().weights(node);
+  const double* const mean = nodes_.mean(slot);
+  double* const residual = nodes_.residual(slot);
+  const std::size_t count = nodes_.stride() / pack_size;
+  with_pack_count(count, [&](auto packs_known) {
+    PackRow<double, decltype(packs_known)::value> row(count);
+    for (std::size_t b = 0; b < count; ++b) row[b] = -prior_.ridge(node) * packs(mean)[b];
+    // Differences of means, so that a heavy edge between two nodes that are alike takes no digits.
+    constexpr std::size_t ahead = 6;
+    for (std::size_t n = 0; n < neighbours.size(); ++n) {
+      if (n + ahead < neighbours.size()) nodes_.prefetch_mean(neighbours[n + ahead]);
+      const double factor = prior_.coupling() * weights[n];
+      const NodeId other = nodes_.find(neighbours[n]);
+      if (other == none) {
+        for (std::size_t b = 0; b < count; ++b) row[b] -= factor * packs(mean)[b];
+      } else {
+        const Pack* const others = packs(nodes_.mean(other));
+        for (std::size_t b = 0; b < count; ++b) row[b] += factor * (others[b] - packs(mean)[b]);
       }
     }
-  }
-  std::copy(residual.begin(), residual.end(), nodes_.residual(slot));
+    for (std::size_t b = 0; b < count; ++b) packs(residual)[b] = row[b];
+  });
+  if (evidence.contexts.empty()) return;
+  for (std::size_t k = 0; k < dimension_; ++k) residual[k] += evidence.rewards[k];
+  subtract_product(evidence.contexts, mean, residual, dimension_);
 }
 
-Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& /*evidence*/,
-                                        std::size_t /*threads*/) {
-  return learn_one_by_one(rewards, dimension_);
-}
-
-/// The means only need the residuals of the two ends computed anew and passed on. The determinants follow from
-/// E^T N^{-1} E, and the same of A, in the graph with the lesser weight: then nothing cancels. O(m) for the graph.
 Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
-  const double change = prior_.coupling() * (weight - graph().weight(a, b));
-  const bool gains = change > 0.0;
-  const double k = std::abs(change);
-  const std::array<NodeId, 2> ends{a, b};
-  const auto rewire = [&] {
-    prior_.set_edge(a, b, weight);
-    for (const NodeId node : ends) {
-      diagonal_[node] = prior_.diagonal(node);
-      compute_inverse(node, evidence.at(node));
-    }
-    barrier_.follow_edge(prior_, diagonal_, a, b, [this](NodeId node) { slope_changed(node); });
-    ++prior_changes_;
-  };
-  if (!gains) rewire();
-  const MatrixBracket belief = bracket(ends, true);
-  const MatrixBracket prior = bracket(ends, false);
-  if (gains) rewire();
-  const auto d = static_cast<Index>(dimension_);
-  const double low = log_determinant_above_identity(k * belief.lower);
-  const double high = log_determinant_above_identity(k * (belief.lower + belief.slack * MatrixXd::Identity(d, d)));
-  const double prior_low = static_cast<double>(dimension_) * std::log1p(k * prior.lower(0, 0));
-  const double prior_high = static_cast<double>(dimension_) * std::log1p(k * (prior.lower(0, 0) + prior.slack));
-  Changed result;
-  result.log_determinant = gains ? high - prior_low : prior_high - low;
-  result.error = (high - low) + (prior_high - prior_low);
+  const Edge edge{a, b, weight};
+  return set_edges(std::span(&edge, 1), evidence);
+}
 
+/// The means only need the residuals of the ends computed anew and passed on, once for all edges.
+Engine::Changed LocalEngine::set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) {
+  Changed result;
+  std::vector<NodeId> ends;
+  for (const Edge& edge : edges) {
+    result.add(rewire(edge, evidence));
+    ends.insert(ends.end(), {edge.a, edge.b});
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   // What one end gains the other loses: the coarse residual stays.
   for (const NodeId node : ends) {
     compute_residual(node, evidence.at(node));
@@ -220,13 +243,50 @@ Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const C
   return result;
 }
 
+/// Changes an edge of A, but not the means. The determinants follow from E^T N^{-1} E, and the same of A, in the graph
+/// with the lesser weight: then nothing cancels.
+Engine::Changed LocalEngine::rewire(const Edge& edge, const ComponentEvidence& evidence) {
+  const auto [a, b, weight] = edge;
+  const double change = prior_.coupling() * (weight - graph().weight(a, b));
+  const bool gains = change > 0.0;
+  const double k = std::abs(change);
+  const std::array<NodeId, 2> ends{a, b};
+  const auto change_prior = [&, a = a, b = b, weight = weight] {
+    prior_.set_edge(a, b, weight);
+    for (const NodeId node : ends) {
+      diagonal_[node] = prior_.diagonal(node);
+      compute_inverse(node, evidence.at(node));
+    }
+    barrier_.follow_edge(prior_, diagonal_, a, b, [this](NodeId node) { slope_changed(node); });
+    ++prior_changes_;
+  };
+  if (!gains) {
+    change_prior();
+    prior_variances_ = {};
+  }
+  // Only ln|M| follows from it, so in a large component a look at few nodes does: more take milliseconds.
+  const std::size_t most_nodes = node_count() <= options_.most_nodes ? options_.most_nodes : 4;
+  const MatrixBracket belief = bracket(ends, true, most_nodes);
+  const MatrixBracket prior = bracket(ends, false, 4 * most_nodes);
+  if (gains) change_prior();
+  const auto d = static_cast<Index>(dimension_);
+  const double low = log_determinant_above_identity(k * belief.lower);
+  const double high = log_determinant_above_identity(k * (belief.lower + belief.slack * MatrixXd::Identity(d, d)));
+  const double prior_low = static_cast<double>(dimension_) * std::log1p(k * prior.lower(0, 0));
+  const double prior_high = static_cast<double>(dimension_) * std::log1p(k * (prior.lower(0, 0) + prior.slack));
+  Changed result;
+  result.log_determinant = gains ? high - prior_low : prior_high - low;
+  result.error = (high - low) + (prior_high - prior_low);
+  return result;
+}
+
 /// With X X^T the sum that comes or goes, the determinant changes by |I + X^T C_i X|, C_i as it is without that sum.
 Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                              const ComponentEvidence& evidence) {
   const auto seed = static_cast<NodeId>(node);
   const auto take_over = [&] { compute_inverse(seed, evidence.at(node)); };
   if (sign < 0) take_over();
-  const MatrixBracket belief = bracket(std::span(&seed, 1), true);
+  const MatrixBracket belief = bracket(std::span(&seed, 1), true, options_.most_nodes);
   if (sign > 0) take_over();
   const auto d = static_cast<Index>(dimension_);
   const MatrixXd root = root_of(sums.contexts, dimension_);
@@ -245,28 +305,6 @@ Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidenc
   offer(nodes_.find(seed));
   result.solve = settle();
   return result;
-}
-
-/// Starts from the w there is: what is wrong with it shows in the residuals, and is settled until they are within what
-/// is allowed, however many edges that takes.
-SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence, std::size_t /*threads*/) {
-  for (std::size_t node = 0; node < node_count(); ++node) {
-    const auto at = static_cast<NodeId>(node);
-    compute_inverse(at, evidence.at(node));
-    if (evidence.at(node).count > 0 || nodes_.find(at) != none) compute_residual(at, evidence.at(node));
-  }
-  compute_coarse_level(evidence);
-  offer_all();
-  constexpr std::size_t most_rounds = 1000;
-  SolveSummary summary = settle();
-  for (std::size_t round = 1; round < most_rounds && !summary.converged; ++round) {
-    const SolveSummary more = settle();
-    summary.settled_nodes += more.settled_nodes;
-    summary.walked_edges += more.walked_edges;
-    summary.residual = more.residual;
-    summary.converged = more.converged;
-  }
-  return summary;
 }
 
 void LocalEngine::save(BinaryWriter& out) const {

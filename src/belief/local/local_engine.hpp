@@ -33,8 +33,8 @@ namespace goblin {
 /// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.
 /// Deciding takes a workspace for each thread that does.
 ///
-/// local_engine.cpp has how the engine is made and changed, local_learn.cpp how residuals are settled, and
-/// local_evaluate.cpp what decisions ask.
+/// local_engine.cpp has how the engine is made and changed, local_learn.cpp how residuals are settled, local_bulk.cpp
+/// how many rewards are learned at once, and local_evaluate.cpp what decisions ask.
 class LocalEngine final : public Engine {
  public:
   LocalEngine(const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options);
@@ -58,7 +58,10 @@ class LocalEngine final : public Engine {
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
   Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
                      std::size_t threads) override;
+  [[nodiscard]] BulkBytes bulk_bytes(std::size_t rewards, std::size_t nodes) const override;
   Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
+  Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) override;
+  bool absorb(const Engine& other, const ComponentEvidence& evidence) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
   SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
@@ -112,11 +115,21 @@ class LocalEngine final : public Engine {
   void let_readers_in();
   [[nodiscard]] double largest_residual() const;
   SolveSummary settle();
+  [[nodiscard]] Learned look_at(std::size_t node, std::span<const double> context) const;
+  void take_in(std::size_t node, std::span<const double> context, double reward);
+
+  // local_bulk.cpp
+  [[nodiscard]] bool is_bulk(std::size_t rewards) const;
+  Changed learn_in_bulk(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, std::size_t threads);
+  void compute_residuals(const ComponentEvidence& evidence, std::size_t threads);
+  SolveSummary solve_for_means(const ComponentEvidence& evidence, std::size_t threads);
+  SolveSummary settle_all(std::size_t rewards);
 
   // local_engine.cpp
   void learn_length_of(const UserEvidence& sums);
   void compute_residual(NodeId node, const UserEvidence& evidence);
   void compute_inverse(NodeId node, const UserEvidence& evidence);
+  Changed rewire(const Edge& edge, const ComponentEvidence& evidence);
   void compute_coarse_level(const ComponentEvidence& evidence);
   void copy_part(const Engine& from, NodeId shift, const ComponentEvidence& evidence);
   void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
@@ -128,7 +141,7 @@ class LocalEngine final : public Engine {
                                     std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const;
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
-  [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence) const;
+  [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence, std::size_t most_nodes) const;
 
   std::size_t dimension_;
   PriorMatrix prior_;
@@ -143,6 +156,9 @@ class LocalEngine final : public Engine {
   TypicalLength typical_length_;
   double length_ = 0.0;  // the typical length that the allowed residual was last computed from
   CoarseLevel coarse_;
+  /// Upper bounds of (A^{-1})_jj that a bulk has asked for, 0 where none has; empty before the first. Edges that come
+  /// only make (A^{-1})_jj smaller.
+  std::vector<double> prior_variances_;
 
   std::vector<double> step_;
   std::vector<std::size_t> slots_;  // of the neighbours in a push

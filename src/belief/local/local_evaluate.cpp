@@ -338,13 +338,14 @@ void LocalEngine::mean(std::size_t node, std::span<double> out) const {
 }
 
 /// Of N, or, where evidence is left out, of A: then the matrix is 1 x 1.
-LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, bool with_evidence) const {
+LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, bool with_evidence,
+                                                std::size_t most_nodes) const {
   constexpr double accuracy = 1e-14;  // of a solve, whose error enters once
   const std::size_t dimension = with_evidence ? dimension_ : 1;
   const auto d = static_cast<Index>(dimension);
   auto work = workspaces_.take();
   work->walked_from = none;
-  work->near.grow(near_prior(), seeds, options_.tolerance, options_.most_nodes);
+  work->near.grow(near_prior(), seeds, options_.tolerance, most_nodes);
   auto& vectors = work->vectors;
   MatrixXd solution = MatrixXd::Zero(d, d);
   double squared_solution = 0.0;
@@ -382,7 +383,7 @@ LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, b
 
 void LocalEngine::covariance(std::size_t node, std::span<double> out) const {
   const auto seed = static_cast<NodeId>(node);
-  MatrixBracket known = bracket(std::span(&seed, 1), true);
+  MatrixBracket known = bracket(std::span(&seed, 1), true, options_.most_nodes);
   known.lower.diagonal().array() += known.slack;
   std::copy_n(known.lower.data(), known.lower.size(), out.data());
 }

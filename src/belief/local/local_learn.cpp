@@ -184,6 +184,15 @@ SolveSummary LocalEngine::settle() {
 }
 
 Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  Learned result = look_at(node, context);
+  const Writing writing(access_, place(node));
+  take_in(node, context, reward);
+  result.solve = settle();
+  return result;
+}
+
+/// What is known of a context before its reward is learned.
+Engine::Learned LocalEngine::look_at(std::size_t node, std::span<const double> context) const {
   Learned result;
   double expected = 0.0;
   double mean_error = 0.0;
@@ -192,9 +201,13 @@ Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> con
             .variances = {&result.variance, 1},
             .mean_errors = {&mean_error, 1},
             .variance_errors = {&result.variance_error, 1}});
+  return result;
+}
+
+/// Adds a reward to the evidence and the residual of its node, which is not settled yet.
+void LocalEngine::take_in(std::size_t node, std::span<const double> context, double reward) {
   double squared_length = 0.0;
   for (const double value : context) squared_length += value * value;
-  const Writing writing(access_, place(node));
   observe_length(squared_length);
 
   const std::size_t slot = slot_for(static_cast<NodeId>(node));
@@ -205,10 +218,9 @@ Engine::Learned LocalEngine::learn(std::size_t node, std::span<const double> con
     coarse_.residual()[k] += context[k] * surprise;
   }
   nodes_.observe(slot, diagonal_[node], context);
+  nodes_.measure(slot);
   coarse_.observe(context);
   offer(slot);
-  result.solve = settle();
-  return result;
 }
 
 }  // namespace goblin

@@ -22,6 +22,7 @@ class LocalNodes {
     while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
   }
 
+  [[nodiscard]] std::size_t dimension() const { return dimension_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
   /// How many nodes have a slot.
   [[nodiscard]] std::size_t slot_count() const { return node_of_.size(); }
@@ -29,6 +30,9 @@ class LocalNodes {
   [[nodiscard]] NodeId find(NodeId node) const { return slot_of_[node]; }
   [[nodiscard]] NodeId node_of(std::size_t slot) const { return node_of_[slot]; }
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return node_of_; }
+
+  /// Nodes without a slot, after those there are.
+  void add_nodes(std::size_t count) { slot_of_.resize(slot_of_.size() + count, none); }
 
   /// Gives a node without a slot the next one, with zeros in it.
   std::size_t add(NodeId node) {
@@ -49,11 +53,16 @@ class LocalNodes {
   [[nodiscard]] double* mean(std::size_t slot) { return residual(slot) + stride_; }
   [[nodiscard]] const double* mean(std::size_t slot) const { return residual(slot) + stride_; }
 
-  /// Asks the machine for what `find` will look at, and for a residual.
+  /// Asks the machine for what `find` will look at, for a residual, and for a node's mean.
   void prefetch_slot(NodeId node) const { __builtin_prefetch(&slot_of_[node]); }
   void prefetch_residual(std::size_t slot) const {
     const double* numbers = residual(slot);
     for (std::size_t k = 0; k < stride_; k += 8) __builtin_prefetch(numbers + k, 1);
+  }
+  void prefetch_mean(NodeId node) const {
+    const NodeId slot = find(node);
+    if (slot == none) return;
+    for (std::size_t k = 0; k < stride_; k += 8) __builtin_prefetch(mean(slot) + k);
   }
 
   [[nodiscard]] double squared_residual(std::size_t slot) const {
@@ -77,11 +86,24 @@ class LocalNodes {
     inverses_[inverse_at_[slot]] = {std::move(inverse)};
     measure(slot);
   }
-  /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet.
-  void observe(std::size_t slot, double diagonal, std::span<const double> context) {
+  /// Makes room for the evidence of a node, B_j = `diagonal` I if there is none yet. From then on several threads may
+  /// observe or set inverses at the same time, each at slots of its own.
+  void expect(std::size_t slot, double diagonal) {
     if (inverse_at_[slot] == none) set_inverse(slot, LowRankInverse<double>(diagonal));
-    inverses_[inverse_at_[slot]].inverse.observe(context);
-    measure(slot);
+  }
+  /// So many contexts will be observed at a slot that evidence is expected at.
+  void reserve_contexts(std::size_t slot, std::size_t count) {
+    inverses_[inverse_at_[slot]].inverse.reserve(count, dimension_);
+  }
+  /// Adds a context to B_j, which is `diagonal` I so far if there is no evidence yet. After the last of some contexts
+  /// comes measure.
+  LowRankInverse<double>::Observed observe(std::size_t slot, double diagonal, std::span<const double> context) {
+    expect(slot, diagonal);
+    return inverses_[inverse_at_[slot]].inverse.observe(context);
+  }
+  void measure(std::size_t slot) {
+    Evident& known = inverses_[inverse_at_[slot]];
+    known.evidence_share = known.inverse.share_of_terms(dimension_);
   }
   /// How much B_j^{-1} is changed by evidence: no eigenvalue of I - diagonal B_j^{-1} is above. 0 without evidence,
   /// below 1 always.
@@ -97,6 +119,18 @@ class LocalNodes {
     for (std::size_t k = 0; k < dimension_; ++k) to[k] = scale * from[k];
   }
 
+  /// The same for one vector, of which all packs are read and written.
+  void apply_inverse_packs(NodeId node, double diagonal, const double* from, double* to) const {
+    const auto* known = inverse(node);
+    if (known == nullptr) return apply_inverse(node, diagonal, from, to);
+    const std::size_t count = stride_ / pack_size;
+    with_pack_count(count, [&](auto packs_known) {
+      PackRow<double, decltype(packs_known)::value> row(count);
+      for (std::size_t b = 0; b < count; ++b) row[b] = packs(from)[b];
+      known->apply_packs(row, packs(to), count, dimension_);
+    });
+  }
+
   [[nodiscard]] std::size_t bytes() const {
     std::size_t total = (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
                         blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
@@ -110,11 +144,6 @@ class LocalNodes {
     LowRankInverse<double> inverse;
     double evidence_share = 0.0;
   };
-
-  void measure(std::size_t slot) {
-    Evident& known = inverses_[inverse_at_[slot]];
-    known.evidence_share = known.inverse.share_of_terms(dimension_);
-  }
 
   [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }
 

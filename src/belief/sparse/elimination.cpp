@@ -9,7 +9,7 @@ namespace goblin {
 
 Elimination::Elimination(const PriorMatrix& prior)
     : positions_(prior.node_count()), begins_{0}, middles_(prior.node_count()) {
-  const Graph& graph = prior.graph();
+  const Graph graph = prior.graph().snapshot();
   choose_order(graph);
   std::vector<std::pair<NodeId, double>> row;
   for (std::size_t at = 0; at < nodes_.size(); ++at) {

@@ -388,6 +388,7 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_
       summary.add(solve(std::min(options_.tolerance, tight)));
       for (std::size_t r = c; r < dimension_; ++r) covariance_column(j, c)[r] = solver_.solution()[j * stride() + r];
     }
+    variances_.set_known(j);
   }
   summary.add(solve_means(evidence));
   return summary;

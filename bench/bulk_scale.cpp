@@ -1,0 +1,199 @@
+// What the engine local takes for a million users: a whole log at once, and edits of the graph.
+//
+//     ./dev bench --benchmark_filter=bulk_local     a log in batches: seconds, memory, and how far scores can be off
+//     ./dev bench --benchmark_filter=local_edit     edges that come and go, and the first edge of a new user
+
+#include "communities.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+namespace goblin::bench {
+namespace {
+
+constexpr std::size_t dimension = 25;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Seconds that all threads of this process have computed.
+double computed_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// The most memory that the process has had, in GB.
+double peak_gigabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kibibytes = 0.0;
+    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024.0 / 1e9;
+  }
+  return 0.0;
+}
+
+/// Rewards first, first + 1, ... of a log: users at random, contexts of unit length.
+struct Rewards {
+  Rewards(const world::Linear& world, std::size_t first, std::size_t count)
+      : contexts(count * dimension), rewards(count) {
+    observations.reserve(count);
+    const auto truth = world.truth();
+    for (std::size_t k = 0; k < count; ++k) {
+      Random random(7, 0, first + k);
+      const auto user = static_cast<NodeId>(random.below(world.graph().node_count()));
+      const auto context = std::span(contexts).subspan(k * dimension, dimension);
+      double squared = 0.0;
+      for (double& value : context) {
+        value = random.uniform(-1.0, 1.0);
+        squared += value * value;
+      }
+      double payoff = random.uniform(-0.25, 0.25);
+      for (std::size_t c = 0; c < dimension; ++c) {
+        context[c] /= std::sqrt(squared);
+        payoff += context[c] * truth->user_vectors[user * dimension + c];
+      }
+      rewards[k] = payoff;
+      observations.push_back({user, context, payoff});
+    }
+  }
+
+  std::vector<double> contexts;
+  std::vector<double> rewards;
+  std::vector<Observation> observations;
+};
+
+void bulk_local(benchmark::State& state) {
+  const auto users = static_cast<std::size_t>(state.range(0));
+  const auto rewards = static_cast<std::size_t>(state.range(1));
+  const auto batch = static_cast<std::size_t>(state.range(2));
+  const world::Linear world = community_world({.users = users});
+  auto bandit =
+      Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = 0.1, .engine = {.kind = EngineKind::local}});
+  double computed = 0.0;
+  double iterations = 0.0;
+  while (state.KeepRunning()) {
+    double seconds = 0.0;
+    for (std::size_t first = 0; first < rewards; first += batch) {
+      const Rewards log(world, first, std::min(batch, rewards - first));
+      const auto start = std::chrono::steady_clock::now();
+      const double computed_before = computed_seconds();
+      iterations += static_cast<double>(bandit.update(log.observations).iterations);
+      computed += computed_seconds() - computed_before;
+      seconds += seconds_since(start);
+    }
+    state.SetIterationTime(seconds);
+  }
+  state.counters["peak_GB"] = peak_gigabytes();
+  state.counters["cpu_s"] = computed;
+  state.counters["iterations"] = iterations;
+
+  double largest = 0.0;
+  double total = 0.0;
+  std::vector<double> mean_bounds;
+  constexpr std::size_t sampled = 2000;
+  Decision decision;
+  bandit.set_alpha(0.0);  // then a bound is that of the mean
+  for (std::size_t k = 0; k < sampled; ++k) {
+    const auto round = world.round(k);
+    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
+    const double bound = *std::max_element(decision.bounds.begin(), decision.bounds.end());
+    largest = std::max(largest, bound);
+    total += bound;
+  }
+  state.counters["largest_mean_bound"] = largest;
+  state.counters["average_mean_bound"] = total / sampled;
+  bandit.set_alpha(1.0);
+  largest = 0.0;
+  total = 0.0;
+  for (std::size_t k = 0; k < sampled; ++k) {
+    const auto round = world.round(k);
+    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
+    const double bound = *std::max_element(decision.bounds.begin(), decision.bounds.end());
+    largest = std::max(largest, bound);
+    total += bound;
+  }
+  state.counters["largest_bound"] = largest;
+  state.counters["average_bound"] = total / sampled;
+  state.counters["tolerance"] = bandit.options().engine.local.tolerance;
+  state.counters["log_determinant"] = bandit.log_determinant();
+  state.counters["log_determinant_error"] = bandit.log_determinant_error();
+  state.counters["unconverged"] = static_cast<double>(bandit.summary().unconverged_solves);
+}
+BENCHMARK(bulk_local)
+    ->ArgNames({"users", "rewards", "batch"})
+    ->Args({100'000, 1'000'000, 1'000'000})
+    ->Args({1'000'000, 10'000'000, 2'500'000})
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond);
+
+double quantile(std::vector<double> values, double share) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+/// Edges that are added and removed again, between users who have evidence, and new users with a first friend.
+void local_edit(benchmark::State& state) {
+  const auto users = static_cast<std::size_t>(state.range(0));
+  const world::Linear world = community_world({.users = users});
+  auto bandit =
+      Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = 0.1, .engine = {.kind = EngineKind::local}});
+  bandit.update(Rewards(world, 0, users).observations);
+  std::vector<double> added;
+  std::vector<double> removed;
+  std::vector<double> first_edge;
+  std::vector<double> batched;
+  const auto milliseconds = [](auto&& call) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    return 1e3 * seconds_since(start);
+  };
+  std::size_t t = 0;
+  while (state.KeepRunning()) {
+    Random random(11, 0, t++);
+    const auto user = static_cast<NodeId>(random.below(users));
+    const auto neighbours = world.graph().neighbours(user);
+    auto other = static_cast<NodeId>((user + 1 + random.below(200)) % users);
+    if (other == user) other = static_cast<NodeId>((user + 1) % users);
+    added.push_back(milliseconds([&] { bandit.add_edge(user, other, 0.5); }));
+    removed.push_back(milliseconds([&] { bandit.remove_edge(user, other); }));
+    const NodeId newcomer = bandit.add_user();
+    first_edge.push_back(milliseconds([&] { bandit.add_edge(newcomer, user); }));
+    std::vector<EdgeChange> changes;
+    for (std::size_t k = 0; k < 20; ++k) {
+      const auto a = static_cast<NodeId>(random.below(users));
+      changes.push_back({a, static_cast<NodeId>((a + 1 + random.below(200)) % users), 0.5});
+    }
+    batched.push_back(milliseconds([&] { bandit.update_edges(changes); }) / static_cast<double>(changes.size()));
+    state.SetIterationTime(1e-3 * added.back());
+    benchmark::DoNotOptimize(neighbours);
+  }
+  const auto report = [&](const std::string& name, const std::vector<double>& values) {
+    state.counters[name + "_ms"] = quantile(values, 0.5);
+    state.counters[name + "_p99_ms"] = quantile(values, 0.99);
+    state.counters[name + "_max_ms"] = quantile(values, 1.0);
+  };
+  report("add", added);
+  report("remove", removed);
+  report("first", first_edge);
+  report("batched", batched);
+}
+BENCHMARK(local_edit)
+    ->ArgName("users")
+    ->Arg(50'000)
+    ->Arg(1'000'000)
+    ->Iterations(500)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace goblin::bench
