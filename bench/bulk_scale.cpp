@@ -191,7 +191,7 @@ BENCHMARK(local_edit)
     ->ArgName("users")
     ->Arg(50'000)
     ->Arg(1'000'000)
-    ->Iterations(500)
+    ->Iterations(300)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
