@@ -222,7 +222,7 @@ Eigen::MatrixXd SelectedInverse::block(std::size_t node) const {
 
 std::optional<PriorInverse> prior_inverse(const PriorMatrix& prior, double most_multiplications, double most_bytes,
                                           std::size_t threads) {
-  const auto plan = EliminationPlan::make(prior.graph(), 1, most_multiplications, most_bytes);
+  const auto plan = EliminationPlan::make(prior.graph().snapshot(), 1, most_multiplications, most_bytes);
   if (!plan) return std::nullopt;
   SelectedInverse inverse(*plan, prior, {}, threads);
   if (!inverse.log_determinant()) return std::nullopt;

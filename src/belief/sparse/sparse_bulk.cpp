@@ -324,7 +324,7 @@ std::optional<EliminationPlan> SparseEngine::plan_inverse(double solves, const C
   const std::size_t available = available_bytes(options_);
   const std::size_t taken = options_.memory_limit > 0 ? std::min(available, bytes()) : 0;
   const double most_bytes = 0.5 * static_cast<double>(available - taken);
-  return EliminationPlan::make(graph(), dimension_, multiplications_of_solves(solves), most_bytes);
+  return EliminationPlan::make(graph().snapshot(), dimension_, multiplications_of_solves(solves), most_bytes);
 }
 
 /// ln|N| of the evidence that the solver has so far.
@@ -333,7 +333,7 @@ std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& 
   bool any = false;
   for (std::size_t j = 0; j < node_count(); ++j) any = any || !solver_.observed(j).rows.empty();
   if (!any) {
-    const auto scalar = EliminationPlan::make(graph(), 1, plan.factor_multiplications(), plan.bytes());
+    const auto scalar = EliminationPlan::make(graph().snapshot(), 1, plan.factor_multiplications(), plan.bytes());
     if (!scalar) return std::nullopt;
     const auto of_prior = SelectedInverse(*scalar, prior_, {}, threads).log_determinant();
     if (!of_prior) return std::nullopt;
