@@ -59,8 +59,8 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
 }
 
 /// How many rewards are worth a copy of an engine with so many nodes, so that others can read meanwhile. Fewer are
-/// learned one by one, without one. (A copy of Last.fm's, sparse, takes as long as eight rewards; of a million nodes,
-/// local, as long as a thousand.)
+/// learned one by one, without one. (A copy of Last.fm's, sparse, takes 2 to 29 ms, a reward 2 ms; a copy of a
+/// million nodes, local, about as long as a thousand rewards.)
 std::size_t fewest_for_a_copy(std::size_t nodes) { return std::max<std::size_t>(8, nodes / 1000); }
 
 /// The nodes that can be reached from a or from b, whichever are fewer, ascending; none if a path joins a and b.

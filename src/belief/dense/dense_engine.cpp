@@ -192,12 +192,11 @@ void DenseEngine::apply_waiting() {
   // diagonal blocks, n d^2 numbers.
   const auto d = static_cast<Index>(dimension_);
   set_aside_.resize(d, inverse_.cols());
+  for (Index first = 0; first < inverse_.cols(); first += d) {
+    set_aside_.middleCols(first, d) = inverse_.block(first, first, d, d);
+  }
   write_nodes([&](std::size_t begin, std::size_t end) {
-    for (std::size_t node = begin; node < end; ++node) {
-      const Index first = static_cast<Index>(node) * d;
-      set_aside_.middleCols(first, d) = inverse_.block(first, first, d, d);
-      shown_[node].set_aside = true;
-    }
+    for (std::size_t node = begin; node < end; ++node) shown_[node].set_aside = true;
   });
   multiply();
   write_nodes([&](std::size_t begin, std::size_t end) {
