@@ -50,7 +50,7 @@ void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
   const double rounded = std::exp2(std::ceil(std::log2(longest / 1.05)));
   const double tolerance = 0.5 * options_.tolerance / rounded;
   if (work.walked_from == node && work.walked_tolerance == tolerance && work.walked_prior == prior_changes_) return;
-  const std::size_t most_edges = std::max<std::size_t>(24 * options_.most_nodes, 1024);
+  const std::size_t most_edges = std::max<std::size_t>(20 * options_.most_nodes, 1024);
   work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges);
   work.walked_from = node;
   work.walked_tolerance = tolerance;

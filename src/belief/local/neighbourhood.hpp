@@ -129,8 +129,6 @@ class Neighbourhood {
     return at;
   }
   void push(const Prior& prior, std::size_t at);
-  void prefetch_row(const Prior& prior, std::size_t at) const;
-  void prefetch_neighbours(const Prior& prior, std::size_t at) const;
   void put_in_order(std::size_t count);
   void choose(const PriorMatrix& matrix, std::size_t count);
   void solve(const Prior& prior);
@@ -139,7 +137,6 @@ class Neighbourhood {
   std::vector<Entry> entries_;
   std::size_t seed_count_ = 0;
   std::size_t edges_walked_ = 0;
-  std::vector<NodeId> due_;  // entries to be pushed
   double upper_ = 0.0;
   double energy_ = 0.0;
 
