@@ -27,7 +27,8 @@ void Neighbourhood::push(const Prior& prior, std::size_t at) {
 ///     b^T A^{-1} b = b^T v + v^T r + r^T A^{-1} r,   0 <= r^T A^{-1} r <= sum of r_j^2 height_j / slope_j.
 ///
 /// The residuals that promise most for an edge walked go first; slopes grow with the number of edges.
-void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_edges) {
+void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_edges,
+                         std::size_t most_edges) {
   places_.clear();
   entries_.clear();
   edges_walked_ = 0;
@@ -48,7 +49,8 @@ void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, doub
     upper_ = values + inner + rest;
     energy_ = values - inner;
     const double lower = energy_ > 0.0 ? values * values / energy_ : 0.0;
-    if (std::sqrt(upper_) - std::sqrt(lower) <= tolerance || edges_walked_ >= most_edges) return;
+    const double enough = edges_walked_ < enough_edges ? tolerance : 5.0 * tolerance;
+    if (std::sqrt(upper_) - std::sqrt(lower) <= enough || edges_walked_ >= most_edges) return;
     const double threshold = largest / 2.0;
     const std::size_t known = entries_.size();
     for (std::size_t at = 0; at < known && edges_walked_ < most_edges; ++at) {
