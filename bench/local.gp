@@ -18,7 +18,7 @@ set ylabel "milliseconds a round; edges a reward"
 set xrange [5e3:2e6]
 set yrange [0.1:50000]
 plot "bench/results/local_round.csv" using (10**($0 + 4)):(column("median_ms")) with linespoints lw 2 title "median round (ms)", \
-     "" using (10**($0 + 4)):(column("select_ms")) with linespoints lw 2 title "of it select (ms)", \
+     "" using (10**($0 + 4)):(column("select_median")) with linespoints lw 2 title "of it select (ms)", \
      "" using (10**($0 + 4)):(column("edges")) with linespoints lw 2 title "edges walked"
 
 set output "docs/images/local-accuracy.svg"

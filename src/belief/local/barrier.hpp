@@ -32,9 +32,9 @@ class Barrier {
 
   [[nodiscard]] double height(std::size_t node) const { return nodes_[node].height; }
   [[nodiscard]] double slope(std::size_t node) const { return nodes_[node].slope; }
-  /// height / slope, rounded up: four bytes a node, because a walk asks for those of a thousand nodes.
+  /// height / slope, rounded up: four bytes a node, because a walk asks for those of a thousand nodes, and memory is
+  /// what it waits for.
   [[nodiscard]] float weight(std::size_t node) const { return weights_[node]; }
-  void prefetch_weight(std::size_t node) const { __builtin_prefetch(&weights_[node]); }
 
   /// The nodes that were added to the prior since, which no edge joins to the others. O(their edges).
   void append(const PriorMatrix& prior, std::span<const double> diagonal) {

@@ -50,8 +50,8 @@ void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
   const double rounded = std::exp2(std::ceil(std::log2(longest / 1.05)));
   const double tolerance = 0.5 * options_.tolerance / rounded;
   if (work.walked_from == node && work.walked_tolerance == tolerance && work.walked_prior == prior_changes_) return;
-  const std::size_t most_edges = std::max<std::size_t>(24 * options_.most_nodes, 1024);
-  work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges);
+  const std::size_t most_edges = std::max<std::size_t>(64 * options_.most_nodes, 1024);
+  work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges / 4, most_edges);
   work.walked_from = node;
   work.walked_tolerance = tolerance;
   work.walked_prior = prior_changes_;
@@ -88,7 +88,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
 
   // Where the precision is known within `enough`, standard deviations are within the tolerance.
   const double enough = 2.0 * options_.tolerance * low * std::sqrt(low) / longest;
-  const double enough_for_others = std::max(0.5 * enough, high - low);
+  const double enough_for_others = std::max(enough, high - low);
   auto& near = work.evidence;
   near.clear();
   double rest = 0.0;

@@ -22,26 +22,13 @@ void Neighbourhood::push(const Prior& prior, std::size_t at) {
   edges_walked_ += neighbours.size();
 }
 
-void Neighbourhood::prefetch_row(const Prior& prior, std::size_t at) const {
-  const NodeId node = entries_[at].node;
-  const auto neighbours = prior.matrix.graph().neighbours(node);
-  const auto weights = prior.matrix.graph().weights(node);
-  __builtin_prefetch(&prior.diagonal[node]);
-  for (std::size_t k = 0; k < neighbours.size(); k += 16) __builtin_prefetch(&neighbours[k]);
-  for (std::size_t k = 0; k < neighbours.size(); k += 8) __builtin_prefetch(&weights[k]);
-}
-
-void Neighbourhood::prefetch_neighbours(const Prior& prior, std::size_t at) const {
-  for (const NodeId neighbour : prior.matrix.graph().neighbours(entries_[at].node))
-    prior.barrier.prefetch_weight(neighbour);
-}
-
 /// Pushes from the seeds until b^T A^{-1} b is known. With value v and residual r >= 0, A v = b - r, so that
 ///
 ///     b^T A^{-1} b = b^T v + v^T r + r^T A^{-1} r,   0 <= r^T A^{-1} r <= sum of r_j^2 height_j / slope_j.
 ///
 /// The residuals that promise most for an edge walked go first; slopes grow with the number of edges.
-void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_edges) {
+void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_edges,
+                         std::size_t most_edges) {
   places_.clear();
   entries_.clear();
   edges_walked_ = 0;
@@ -62,21 +49,12 @@ void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, doub
     upper_ = values + inner + rest;
     energy_ = values - inner;
     const double lower = energy_ > 0.0 ? values * values / energy_ : 0.0;
-    if (std::sqrt(upper_) - std::sqrt(lower) <= tolerance || edges_walked_ >= most_edges) return;
+    const double enough = edges_walked_ < enough_edges ? tolerance : 5.0 * tolerance;
+    if (std::sqrt(upper_) - std::sqrt(lower) <= enough || edges_walked_ >= most_edges) return;
     const double threshold = largest / 2.0;
-    due_.clear();
-    for (std::size_t at = 0; at < entries_.size(); ++at) {
-      if (entries_[at].residual * entries_[at].weight > threshold) due_.push_back(static_cast<NodeId>(at));
-    }
-    // Their rows, and what is known of their neighbours, lie anywhere in memory: asked for before they are needed.
-    constexpr std::size_t rows_ahead = 8;
-    constexpr std::size_t neighbours_ahead = 3;
-    for (std::size_t k = 0; k < std::min(rows_ahead, due_.size()); ++k) prefetch_row(prior, due_[k]);
-    for (std::size_t k = 0; k < std::min(neighbours_ahead, due_.size()); ++k) prefetch_neighbours(prior, due_[k]);
-    for (std::size_t k = 0; k < due_.size() && edges_walked_ < most_edges; ++k) {
-      if (k + rows_ahead < due_.size()) prefetch_row(prior, due_[k + rows_ahead]);
-      if (k + neighbours_ahead < due_.size()) prefetch_neighbours(prior, due_[k + neighbours_ahead]);
-      push(prior, due_[k]);
+    const std::size_t known = entries_.size();
+    for (std::size_t at = 0; at < known && edges_walked_ < most_edges; ++at) {
+      if (entries_[at].residual * entries_[at].weight > threshold) push(prior, at);
     }
   }
 }

@@ -91,8 +91,10 @@ class Neighbourhood {
     double residual;  // of it, never below 0
   };
 
-  /// Walks until sqrt(b^T A^{-1} b) is known to `tolerance`, or over `most_edges`.
-  void walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_edges);
+  /// Walks until sqrt(b^T A^{-1} b) is known to `tolerance`, after `enough_edges` to five times that, or over
+  /// `most_edges`.
+  void walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_edges,
+            std::size_t most_edges);
   /// The seeds first.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
   /// An upper bound of b^T A^{-1} b.
@@ -103,7 +105,7 @@ class Neighbourhood {
   void gather(const Prior& prior, double tolerance, std::size_t most_nodes);
   /// Walks until half the tolerance is reached or for long enough, and gathers.
   void grow(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_nodes) {
-    walk(prior, seeds, 0.5 * tolerance, 64 * most_nodes);
+    walk(prior, seeds, 0.5 * tolerance, 64 * most_nodes, 64 * most_nodes);
     gather(prior, tolerance, most_nodes);
   }
 
@@ -129,8 +131,6 @@ class Neighbourhood {
     return at;
   }
   void push(const Prior& prior, std::size_t at);
-  void prefetch_row(const Prior& prior, std::size_t at) const;
-  void prefetch_neighbours(const Prior& prior, std::size_t at) const;
   void put_in_order(std::size_t count);
   void choose(const PriorMatrix& matrix, std::size_t count);
   void solve(const Prior& prior);
@@ -139,7 +139,6 @@ class Neighbourhood {
   std::vector<Entry> entries_;
   std::size_t seed_count_ = 0;
   std::size_t edges_walked_ = 0;
-  std::vector<NodeId> due_;  // entries to be pushed
   double upper_ = 0.0;
   double energy_ = 0.0;
 
