@@ -1,5 +1,6 @@
 // What a round costs: select among the candidates, then update.
 
+#include "communities.hpp"
 #include "worlds.hpp"
 
 #include <algorithm>
@@ -114,6 +115,40 @@ void lastfm_tolerance(benchmark::State& state) {
   play_lastfm(state, {.tolerance = std::pow(10.0, -static_cast<double>(state.range(0)))});
 }
 BENCHMARK(lastfm_tolerance)->DenseRange(3, 8)->ArgName("digits")->Iterations(10'000)->Unit(benchmark::kMillisecond);
+
+/// A reward in a component of so many users, each of whom has as many rewards as d: what `automatic` estimates
+/// (reward_costs in src/belief/options.cpp). The label is what it says of such a component.
+void engine_costs(benchmark::State& state, EngineKind kind) {
+  const world::Linear world = community_world({.users = static_cast<std::size_t>(state.range(0))});
+  const std::size_t learned = dimension * world.graph().node_count();
+  const auto rounds = first_rounds(world, learned + state.max_iterations);
+  BanditOptions options{.dimension = dimension, .engine = {.kind = kind}};
+  auto bandit = Bandit::gob_lin(world.graph(), options);
+  std::vector<Observation> batch;
+  for (std::size_t t = 0; t < learned; ++t)
+    batch.push_back({rounds[t].user, rounds[t].context(0), rounds[t].payoffs[0]});
+  bandit.update(batch);
+  std::size_t t = learned;
+  while (state.KeepRunning()) {
+    const world::Round& round = rounds[t++];
+    bandit.update(round.user, round.context(0), round.payoffs[0]);
+  }
+  options.engine.kind = EngineKind::automatic;
+  state.SetLabel(Bandit::gob_lin(world.graph(), options).summary().components.front().reason);
+}
+BENCHMARK_CAPTURE(engine_costs, dense, EngineKind::dense)
+    ->Arg(20)
+    ->Arg(80)
+    ->Iterations(1000)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(engine_costs, sparse, EngineKind::sparse)
+    ->Arg(20)
+    ->Arg(80)
+    ->Arg(300)
+    ->Arg(1000)
+    ->Iterations(200)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(engine_costs, local, EngineKind::local)->Arg(1000)->Iterations(200)->Unit(benchmark::kMicrosecond);
 
 /// One symmetric rank-one update of a dense inverse, at a size that fits; scaled_updates is the time of one of
 /// Last.fm's 47,300 rows.

@@ -51,8 +51,8 @@ class Bandit(_core.Bandit):
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
-    engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for more than
-        20,000 users, and says in ``bounds`` how far its scores can be off; the others are exact
+    engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for
+        thousands of users who are all joined, and says in ``bounds`` how far its scores can be off; the others are exact
     tolerance : how exactly the sparse engine solves
     local_tolerance : how far the local engine's scores aim to be off at most; ``bounds`` says what it kept
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has

@@ -18,17 +18,9 @@
 namespace goblin {
 namespace {
 
-std::string_view reason_for(EngineKind asked, EngineKind used, std::size_t nodes, std::size_t dimension) {
-  if (asked != EngineKind::automatic) return "forced by option";
-  if (choose_engine(asked, nodes, dimension) != used) return "kept from before the graph changed";
-  switch (used) {
-    case EngineKind::dense:
-      return "small: all of its inverse is kept";
-    case EngineKind::local:
-      return "too large for more: each decision looks around its user";
-    default:
-      return "large: only the diagonal blocks are kept";
-  }
+std::string reason_for(EngineKind asked, const Engine& engine, std::size_t dimension) {
+  EngineChoice choice = explain_engine(asked, engine.node_count(), engine.graph().edge_count(), dimension);
+  return choice.kind == engine.kind() ? std::move(choice.reason) : "kept from before the graph changed";
 }
 
 /// Calls check(), and adds to what it throws which item of a list was checked.
@@ -521,12 +513,11 @@ BanditSummary Bandit::summary() const {
     const Engine& engine = *component.engine;
     const std::size_t edges = engine.graph().edge_count();
     summary.edges += edges;
-    summary.components.push_back(
-        {.nodes = engine.node_count(),
-         .edges = edges,
-         .engine = engine.kind(),
-         .reason = reason_for(asked, engine.kind(), engine.node_count(), state.options.dimension),
-         .bytes = engine.bytes()});
+    summary.components.push_back({.nodes = engine.node_count(),
+                                  .edges = edges,
+                                  .engine = engine.kind(),
+                                  .reason = reason_for(asked, engine, state.options.dimension),
+                                  .bytes = engine.bytes()});
   }
   return summary;
 }

@@ -26,11 +26,11 @@ std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind
   const Components components = nodes.components();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
-    if (choose_engine(kind, members.size(), dimension) != EngineKind::local) {
-      total = saturating_add(total, Evidence::bytes(dimension, members.size()));
-    }
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
+    if (choose_engine(kind, members.size(), entries / 2, dimension) != EngineKind::local) {
+      total = saturating_add(total, Evidence::bytes(dimension, members.size()));
+    }
     total = saturating_add(total, engine_factory().bytes(kind, members.size(), entries / 2, dimension));
   }
   return total;

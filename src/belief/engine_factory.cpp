@@ -14,7 +14,7 @@ class Factory final : public EngineFactory {
  public:
   [[nodiscard]] std::unique_ptr<Engine> make(EngineKind kind, const PriorMatrix& prior, std::size_t dimension,
                                              const EngineOptions& options) const override {
-    switch (choose_engine(kind, prior.node_count(), dimension)) {
+    switch (choose_engine(kind, prior.node_count(), prior.graph().edge_count(), dimension)) {
       case EngineKind::dense:
         return std::make_unique<DenseEngine>(prior, dimension);
       case EngineKind::local:
@@ -27,7 +27,9 @@ class Factory final : public EngineFactory {
   [[nodiscard]] std::unique_ptr<Engine> join(EngineKind kind, const Engine& first, const Engine& second,
                                              const ComponentEvidence& evidence, std::size_t dimension,
                                              const EngineOptions& options) const override {
-    const EngineKind chosen = choose_engine(kind, first.node_count() + second.node_count(), dimension);
+    const std::size_t nodes = first.node_count() + second.node_count();
+    const std::size_t edges = first.graph().edge_count() + second.graph().edge_count() + 1;
+    const EngineKind chosen = choose_engine(kind, nodes, edges, dimension);
     if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
       return std::make_unique<LocalEngine>(first, second, evidence, dimension, options.local);
     }
@@ -52,7 +54,7 @@ class Factory final : public EngineFactory {
 
   [[nodiscard]] std::size_t bytes(EngineKind kind, std::size_t nodes, std::size_t edges,
                                   std::size_t dimension) const override {
-    switch (choose_engine(kind, nodes, dimension)) {
+    switch (choose_engine(kind, nodes, edges, dimension)) {
       case EngineKind::dense:
         return DenseEngine::bytes(nodes, edges, dimension);
       case EngineKind::local:

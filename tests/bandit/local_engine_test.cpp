@@ -322,9 +322,13 @@ TEST(LocalEngine, a_candidate_that_is_left_out_has_no_say) {
 }
 
 TEST(LocalEngine, is_picked_for_large_components_only) {
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'000'000, 25), EngineKind::local);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'892, 25), EngineKind::sparse);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 25, 25), EngineKind::dense);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'000'000, 7'000'000, 25), EngineKind::local);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'892, 12'717, 25), EngineKind::sparse);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 25, 300, 25), EngineKind::dense);
+  // By cost, not by size: many edges or numbers make the same nodes dearer.
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 25), EngineKind::sparse);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 1'000'000, 25), EngineKind::local);
+  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 100), EngineKind::local);
 }
 
 // What the bounds rest on: s = A y > 0, whatever edges come and go.

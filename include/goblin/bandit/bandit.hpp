@@ -133,7 +133,7 @@ struct ComponentSummary {
   std::size_t nodes = 0;
   std::size_t edges = 0;
   EngineKind engine = EngineKind::dense;
-  std::string_view reason;  ///< why this engine
+  std::string reason;  ///< why this engine, in words and in what a reward costs
   std::size_t bytes = 0;
 };
 

@@ -8,7 +8,7 @@ namespace goblin {
 
 /// How the belief about a connected component of the graph is kept. docs/engines.md compares the three.
 enum class EngineKind {
-  automatic,  ///< dense for small components, sparse for larger ones, local for the largest
+  automatic,  ///< by what a reward costs: dense or sparse, or local where both would take long
   dense,      ///< exact: the whole inverse of the precision matrix
   sparse,     ///< exact to a tolerance: the mean and the covariance of every node, a linear solve for every reward
   local       ///< approximate, with a proved bound: only the surroundings of the user are looked at
