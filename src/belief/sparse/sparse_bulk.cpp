@@ -389,6 +389,7 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_
       for (std::size_t r = c; r < dimension_; ++r) covariance_column(j, c)[r] = solver_.solution()[j * stride() + r];
     }
     variances_.set_known(j);
+    missing_[j] = 0.0;
   }
   summary.add(solve_means(evidence));
   return summary;

@@ -46,13 +46,16 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
   find_strongest_coupling();
   means_.resize(node_count() * stride());
   covariances_.resize(node_count() * covariance_size_);
+  missing_.resize(node_count());
   waiting_.resize(node_count() * waiting_room * stride());
 }
 
 SparseEngine::SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options)
     : SparseEngine(Empty{}, prior, dimension, options) {
   constexpr std::size_t quickly_found = 2000;  // nodes, in some tenths of a second
-  if (node_count() <= quickly_found) complete_covariances({});
+  if (node_count() > quickly_found) return;
+  find_missing({});
+  for (std::size_t j = 0; j < node_count(); ++j) put_in_missing(j);
 }
 
 SparseEngine::SparseEngine(const Engine& first, const Engine& second, const ComponentEvidence& evidence,
@@ -70,13 +73,17 @@ std::unique_ptr<Engine> SparseEngine::clone() const {
 
 PriorVariances::Found SparseEngine::found_variance() const {
   return [this](std::size_t node, double variance) {
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      covariances_[node * covariance_size_ + column_begins_[c] + c] += variance;
-    }
+    missing_[node] = variance;
   };
 }
 
-void SparseEngine::complete_covariances(const std::function<void(double)>& progress) const {
+void SparseEngine::put_in_missing(std::size_t node) {
+  if (!variances_.is_known(node) || missing_[node] == 0.0) return;
+  for (std::size_t c = 0; c < dimension_; ++c) covariance_column(node, c)[c] += missing_[node];
+  missing_[node] = 0.0;
+}
+
+void SparseEngine::find_missing(const std::function<void(double)>& progress) const {
   const std::size_t threads =
       options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   variances_.find_all(prior_, threads, progress, found_variance());
@@ -133,7 +140,7 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 }
 
 std::size_t SparseEngine::bytes() const {
-  const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size();
+  const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size() + missing_.size();
   return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes() +
          variances_.bytes();
 }
@@ -141,7 +148,7 @@ std::size_t SparseEngine::bytes() const {
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
   const auto stride = static_cast<double>(packs_for(dimension) * pack_size);
   const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 1.0);
-  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 9.0) +
+  return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 17.0) +
                     24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension));
 }
 
@@ -155,11 +162,11 @@ void SparseEngine::mean(std::size_t node, std::span<double> out) const {
 }
 
 void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
-  complete_covariance(node);
+  const double missing = missing_variance(node);
   Eigen::Map<MatrixXd> target(out.data(), dimension_, dimension_);
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
-      double value = covariance_column(node, c)[r];
+      double value = covariance_column(node, c)[r] + (r == c ? missing : 0.0);
       for (std::size_t k = 0; k < shown_count(node); ++k) {
         value -= waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
       }
@@ -170,12 +177,16 @@ void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
 
 void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
                             std::span<const std::uint8_t> /*allowed*/, const Evaluation& out) const {
-  complete_covariance(node);
+  const double missing = missing_variance(node);
   std::fill(out.mean_errors.begin(), out.mean_errors.end(), 0.0);
   std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
   evaluate_contexts(
       dimension_, means_.data() + node * stride(), [this, node](std::size_t c) { return covariance_column(node, c); },
       {.first = waiting(node), .stride = stride(), .count = shown_count(node)}, contexts, out.means, out.variances);
+  if (missing == 0.0) return;
+  for (std::size_t k = 0; k < out.variances.size(); ++k) {
+    for (const double value : contexts.subspan(k * dimension_, dimension_)) out.variances[k] += missing * value * value;
+  }
 }
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
@@ -192,6 +203,11 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   }
   solver_.clear();
   for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / largest;
+  if (missing_variance(node) != 0.0) {
+    // C_i will lose most of it if the context is long: only its own numbers cancel cleanly.
+    const Writing writing(access_, place(node));
+    put_in_missing(node);
+  }
   std::vector<double> own(dimension_);
   multiply_covariance(node, solver_.right_hand_side(node), own.data());
   std::copy(own.begin(), own.end(), solver_.start(node));
@@ -227,6 +243,7 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
 void SparseEngine::apply_waiting() {
   write_nodes([&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j) {
+      put_in_missing(j);
       const double* terms = waiting(j);
       for (std::size_t c = 0; c < dimension_; ++c) {
         const std::size_t first = c / pack_size;
@@ -244,9 +261,8 @@ void SparseEngine::apply_waiting() {
   waiting_count_ = 0;
 }
 
-/// to = C_i from.
+/// to = C_i from, where nothing of C_i is missing.
 void SparseEngine::multiply_covariance(std::size_t node, const double* from, double* to) const {
-  complete_covariance(node);
   std::fill_n(to, dimension_, 0.0);
   for (std::size_t c = 0; c < dimension_; ++c) {
     const double* const column = covariance_column(node, c);
@@ -381,6 +397,7 @@ Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEviden
 /// Makes C_i this matrix, whatever waits.
 void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) {
   variances_.set_known(node);
+  missing_[node] = 0.0;
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance(static_cast<Index>(r), static_cast<Index>(c));
@@ -393,9 +410,17 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
 }
 
 void SparseEngine::save(BinaryWriter& out) const {
-  complete_covariances(options_.progress);
+  find_missing(options_.progress);
   out.array(means_);
-  out.array(covariances_);
+  if (std::all_of(missing_.begin(), missing_.end(), [](double value) { return value == 0.0; })) {
+    out.array(covariances_);
+  } else {
+    std::vector<double> whole = covariances_;
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      for (std::size_t c = 0; c < dimension_; ++c) whole[j * covariance_size_ + column_begins_[c] + c] += missing_[j];
+    }
+    out.array(whole);
+  }
   out.size(waiting_count_);
   for (std::size_t j = 0; j < node_count(); ++j) {
     out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));

@@ -73,13 +73,17 @@ class SparseEngine final : public Engine {
     return waiting_.data() + node * waiting_room * stride();
   }
 
-  /// C_j is whole from now on. A solve if nobody has asked for this node or one of its group before.
-  void complete_covariance(std::size_t node) const {
+  /// What is missing in covariances_ at the diagonal of C_j, for those who read it. A solve if nobody has asked for this
+  /// node or one of its group before.
+  [[nodiscard]] double missing_variance(std::size_t node) const {
     if (!variances_.is_known(node)) variances_.find(node, prior_, found_variance());
+    return missing_[node];
   }
-  /// The same for all nodes.
-  void complete_covariances(const std::function<void(double)>& progress) const;
+  /// Finds what is missing of all nodes.
+  void find_missing(const std::function<void(double)>& progress) const;
   [[nodiscard]] PriorVariances::Found found_variance() const;
+  /// Nothing is missing of this node any more, if it was found; for whoever may write the node.
+  void put_in_missing(std::size_t node);
 
   void find_strongest_coupling();
   void apply_waiting();
@@ -116,8 +120,10 @@ class SparseEngine final : public Engine {
   std::vector<std::size_t> column_begins_;  // of C_j, so that entry (r, c) is at column_begins_[c] + r, r >= c
   std::size_t covariance_size_ = 0;
   std::vector<double> means_;
-  mutable std::vector<double> covariances_;  // of nodes whose variances_ are not known, without them
+  std::vector<double> covariances_;  // of nodes whose prior variance is not known or still missing, without it
   PriorVariances variances_;
+  // What decisions found, whoever asked, and the next who may write the node will put in. 0 where nothing is missing.
+  mutable std::vector<double> missing_;
   std::vector<double> waiting_;  // node after node, waiting_room terms each
   std::size_t waiting_count_ = 0;
   std::vector<std::uint8_t> shown_counts_;  // of each node, where there is an Access: learn goes through the nodes
