@@ -46,7 +46,8 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
   const std::size_t edges = sizes.edges;
   std::size_t needed = factory.bytes(options.kind, nodes, edges, dimension);
   // The largest stays where it is if it is local, and the free memory of the machine does not count it.
-  if (options.memory_limit == 0 && choose_engine(options.kind, sizes.most_nodes, dimension) == EngineKind::local) {
+  if (options.memory_limit == 0 &&
+      choose_engine(options.kind, sizes.most_nodes, sizes.most_edges, dimension) == EngineKind::local) {
     needed -= factory.bytes(options.kind, sizes.most_nodes, sizes.most_edges, dimension);
   }
   const std::size_t available = available_bytes(options);

@@ -126,6 +126,11 @@ std::size_t PriorVariances::bytes() const {
   return known_.size() + (solver_ ? solver_->bytes() : 0);
 }
 
+double PriorVariances::bytes(std::size_t nodes, std::size_t edges) {
+  constexpr double numbers = (3.0 * sizeof(double) + 7.0 * sizeof(float)) * group_size;  // of a node in the solver
+  return static_cast<double>(nodes) * (numbers + 200.0) + 32.0 * static_cast<double>(edges);
+}
+
 PriorDifference prior_difference(const PriorMatrix& prior, NodeId a, NodeId b) {
   PriorSolver solver(prior, 1);
   solver.clear();

@@ -52,6 +52,8 @@ class PriorVariances {
   /// While it is held, nothing is found.
   [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   [[nodiscard]] std::size_t bytes() const;
+  /// While something is not known.
+  [[nodiscard]] static double bytes(std::size_t nodes, std::size_t edges);
 
  private:
   void find_group(std::size_t group, PriorSolver& solver, const Found& found) const;

@@ -18,6 +18,10 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
+/// Up to so many nodes, all variances before the first reward are found when the engine is made: some tenths of a
+/// second.
+constexpr std::size_t quickly_found = 2000;
+
 /// The prior, once it is known that the means and covariances can follow in the file: nothing large is allocated for
 /// nothing.
 const PriorMatrix& checked(const BinaryReader& in, const PriorMatrix& prior, std::size_t dimension) {
@@ -52,7 +56,6 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
 
 SparseEngine::SparseEngine(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options)
     : SparseEngine(Empty{}, prior, dimension, options) {
-  constexpr std::size_t quickly_found = 2000;  // nodes, in some tenths of a second
   if (node_count() > quickly_found) return;
   find_missing({});
   for (std::size_t j = 0; j < node_count(); ++j) put_in_missing(j);
@@ -148,8 +151,9 @@ std::size_t SparseEngine::bytes() const {
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
   const auto stride = static_cast<double>(packs_for(dimension) * pack_size);
   const double numbers = stride * (stride + pack_size) / 2.0 + stride * (waiting_room + 1.0);
+  const double variances = nodes <= quickly_found ? 0.0 : PriorVariances::bytes(nodes, edges);
   return byte_count(sizeof(SparseEngine) + static_cast<double>(nodes) * (numbers * 8.0 + 17.0) +
-                    24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension));
+                    24.0 * static_cast<double>(edges) + PrecisionSolver::bytes(nodes, edges, dimension) + variances);
 }
 
 void SparseEngine::set_access(Access* access) {
