@@ -2,8 +2,10 @@
 
 #include "belief/prior_matrix.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -32,13 +34,20 @@ class Barrier {
 
   [[nodiscard]] double height(std::size_t node) const { return nodes_[node].height; }
   [[nodiscard]] double slope(std::size_t node) const { return nodes_[node].slope; }
-  /// height / slope, rounded up: four bytes a node, because a walk asks for those of a thousand nodes, and memory is
-  /// what it waits for.
+  /// height / slope * scale(), rounded up: four bytes a node, because a walk asks for those of a thousand nodes, and
+  /// memory is what it waits for.
   [[nodiscard]] float weight(std::size_t node) const { return weights_[node]; }
+  /// The smallest ridge: it brings weights into the range that four bytes have.
+  [[nodiscard]] double scale() const { return scale_; }
 
-  /// The nodes that were added to the prior since, which no edge joins to the others. O(their edges).
+  /// The nodes that were added to the prior since, which no edge joins to the others. O(their edges), and O(n) where
+  /// they have a ridge that is smaller than all others.
   void append(const PriorMatrix& prior, std::span<const double> diagonal) {
     const std::size_t first = nodes_.size();
+    if (prior.smallest_ridge() < scale_) {
+      scale_ = prior.smallest_ridge();
+      for (std::size_t j = 0; j < first; ++j) compute_weight(j);
+    }
     nodes_.resize(prior.node_count());
     weights_.resize(prior.node_count());
     for (std::size_t j = first; j < nodes_.size(); ++j) nodes_[j].height = height_for(prior.ridge(j), diagonal[j]);
@@ -86,11 +95,18 @@ class Barrier {
       rise += weights[k] * (own.height - nodes_[neighbours[k]].height);
     }
     own.slope = prior.ridge(node) * own.height + prior.coupling() * rise;
-    weights_[node] = static_cast<float>(own.height / own.slope * (1.0 + 1e-6));
+    compute_weight(node);
+  }
+
+  void compute_weight(std::size_t node) {
+    constexpr double least = std::numeric_limits<float>::min();
+    const double weight = scale_ / nodes_[node].slope * nodes_[node].height * (1.0 + 1e-6);
+    weights_[node] = static_cast<float>(std::max(weight, least));
   }
 
   std::vector<Node> nodes_;
   std::vector<float> weights_;
+  double scale_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace goblin

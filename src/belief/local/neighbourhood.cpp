@@ -46,7 +46,7 @@ void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, doub
     }
     double values = 0.0;
     for (std::size_t k = 0; k < seed_count_; ++k) values += entries_[k].value;
-    upper_ = values + inner + rest;
+    upper_ = values + inner + rest / prior.barrier.scale();
     energy_ = values - inner;
     const double lower = energy_ > 0.0 ? values * values / energy_ : 0.0;
     const double enough = edges_walked_ < enough_edges ? tolerance : 5.0 * tolerance;

@@ -86,7 +86,7 @@ class Neighbourhood {
   /// A node that the walk has seen.
   struct Entry {
     NodeId node;
-    float weight;     // the barrier's
+    float weight;     // the barrier's, in its scale
     double value;     // of an approximate A^{-1} b, never above it
     double residual;  // of it, never below 0
   };
