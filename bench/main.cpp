@@ -20,7 +20,8 @@ namespace goblin::bench {
 namespace {
 
 /// What a bare run leaves out: minutes each, and asked for by name.
-constexpr const char* default_filter = "-cluster_communities|^local_|^bulk_local|^lastfm_warm|^lastfm_batches|^engine_costs|^lastfm_tolerance|^python_";
+constexpr const char* default_filter =
+    "-cluster_communities|^local_|^bulk_local|^lastfm_warm|^lastfm_batches|^engine_costs|^lastfm_tolerance|^python_";
 
 /// "users:100/arms:25" as names and numbers; a number without a name has the empty one.
 std::map<std::string, double> arguments_of(const std::string& text) {

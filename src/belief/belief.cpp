@@ -351,9 +351,8 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
       }
       return;
     }
-    changed[part] = change_copy(component, [&](Engine& engine) {
-      return engine.learn_many(of_part, evidence_of(component), with_threads);
-    });
+    changed[part] = change_copy(
+        component, [&](Engine& engine) { return engine.learn_many(of_part, evidence_of(component), with_threads); });
   };
   // Large components one after the other with all threads, small ones side by side.
   constexpr std::size_t large = 100;

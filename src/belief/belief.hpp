@@ -41,8 +41,9 @@ class Belief {
   Belief& operator=(Belief&&) noexcept = default;
   ~Belief() = default;
 
-  /// Who reads (mean, covariance, evaluate, longest_context, engine) while learn, learn_many, set_edge or rebuild run;
-  /// null, as in every copy: nobody. The other changes are then made within Access::exclusively.
+  /// Who reads (mean, covariance, evaluate, longest_context, engine) while learn, learn_many, merge, set_edges or
+  /// rebuild run; null, as in every copy: nobody. add_node, add_user and move_evidence are made within
+  /// Access::exclusively by whoever calls them.
   void set_access(Access* access);
 
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
@@ -79,7 +80,8 @@ class Belief {
   // What changes it.
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
   /// The same belief as learning them one after the other, in the way that is cheapest for their number. Throws
-  /// CapacityError, before it learns anything, if what they take would not fit.
+  /// CapacityError, before it learns anything, if what they take would not fit. Should memory run out all the same, the
+  /// evidence holds them and rebuild() makes the belief follow.
   SolveSummary learn_many(std::span<const UserReward> rewards);
   /// Adds the evidence of another belief about the same nodes, with the same graph and ridges.
   SolveSummary merge(const Belief& other);

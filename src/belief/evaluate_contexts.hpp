@@ -17,11 +17,13 @@ struct PendingTerms {
   std::size_t count = 0;
 };
 
-/// x.w and x^T C x for each context x, C given by its lower triangle: column(c)[r] is the entry (r, c), r >= c.
+/// x.w and x^T C x for each context x, C given by its lower triangle: column(c)[r] is the entry (r, c), r >= c, without
+/// `missing` at the diagonal.
 /// d^2 / 2 + d * pending.count multiplications a context, eight contexts at a time.
 template <typename Column>
 void evaluate_contexts(std::size_t dimension, const double* mean, Column column, PendingTerms pending,
-                       std::span<const double> contexts, std::span<double> means, std::span<double> variances) {
+                       std::span<const double> contexts, std::span<double> means, std::span<double> variances,
+                       double missing = 0.0) {
   constexpr std::size_t on_the_stack = 128;
   std::array<double, on_the_stack * lane_count> small;
   std::vector<double> large(dimension > on_the_stack ? dimension * lane_count : 0);
@@ -38,7 +40,7 @@ void evaluate_contexts(std::size_t dimension, const double* mean, Column column,
     Lanes variance{};
     for (std::size_t c = 0; c < dimension; ++c) {
       const double* entries = column(c);
-      Lanes even = 0.5 * entries[c] * x[c];
+      Lanes even = 0.5 * (entries[c] + missing) * x[c];
       Lanes odd{};
       std::size_t r = c + 1;
       for (; r + 1 < dimension; r += 2) {

@@ -40,9 +40,10 @@ std::vector<Edge> EditableGraph::edges() const {
 
 EditableGraph::Edits& EditableGraph::edits() {
   if (!edits_) {
-    edits_ = std::make_unique<Edits>();
-    edits_->edge_count = base_.edge_count();
-    edits_->row_of.assign(base_.node_count(), none);
+    auto edits = std::make_unique<Edits>();
+    edits->edge_count = base_.edge_count();
+    edits->row_of.assign(base_.node_count(), none);
+    edits_ = std::move(edits);
   }
   return *edits_;
 }

@@ -16,7 +16,7 @@ std::string_view LiveGraph::name(NodeId node) const {
 NodeId LiveGraph::add_node(std::string_view name) {
   if (!name.empty()) added_names_.insert(name);
   graph_.add_nodes(1);
-  return static_cast<NodeId>(node_count() - 1);
+  return static_cast<NodeId>(node_count_++);
 }
 
 Graph LiveGraph::snapshot() const {

@@ -13,9 +13,10 @@ namespace goblin {
 /// O(neighbours of the two ends).
 class LiveGraph {
  public:
-  explicit LiveGraph(Graph base) : graph_(std::move(base)) {}
+  explicit LiveGraph(Graph base) : graph_(std::move(base)), node_count_(graph_.node_count()) {}
 
-  [[nodiscard]] std::size_t node_count() const { return graph_.node_count(); }
+  /// May be asked while an edge changes.
+  [[nodiscard]] std::size_t node_count() const { return node_count_; }
   [[nodiscard]] bool has_names() const { return base().has_names() || !added_names_.empty(); }
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
   /// Empty where nodes have no names.
@@ -44,6 +45,7 @@ class LiveGraph {
   [[nodiscard]] const Graph& base() const { return graph_.base(); }
 
   EditableGraph graph_;
+  std::size_t node_count_;
   Names added_names_;
 };
 

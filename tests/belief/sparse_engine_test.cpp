@@ -40,6 +40,12 @@ void ask_everybody(const Bandit& bandit) {
 
 void expect_same_belief(const Bandit& is, const Bandit& should_be) {
   ASSERT_EQ(is.user_count(), should_be.user_count());
+  const std::array<double, 4> contexts{1.0, 0.5, -0.3, 2.0};
+  for (std::size_t user = 0; user < is.user_count(); ++user) {
+    const auto widths = is.select(user, {contexts, 2}).widths;
+    const auto expected = should_be.select(user, {contexts, 2}).widths;
+    for (std::size_t k = 0; k < 2; ++k) ASSERT_NEAR(widths[k], expected[k], 1e-9) << user;
+  }
   for (std::size_t user = 0; user < is.user_count(); ++user) {
     const auto covariance = is.covariance(user);
     const auto expected = should_be.covariance(user);

@@ -328,7 +328,6 @@ Engine::Changed DenseEngine::learn_many(std::span<const NodeReward> rewards, con
   Changed result;
   result.log_determinant = PrecisionChange(1.0, inner).log_determinant();
   compute_belief(evidence);
-  digits_left_ = 1.0;
   return result;
 }
 

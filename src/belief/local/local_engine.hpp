@@ -21,13 +21,15 @@ namespace goblin {
 ///
 /// Means. Beside w there is the residual r = c - N w, true at all times. A reward changes it at one node; nodes whose
 /// |r_j| is above what is allowed are settled, w_j += B_j^{-1} r_j with B_j = A_jj I + S_j, which passes
-/// coupling * weight * step on to each neighbour. As A 1 = ridges, |w_i - exact| <= max |r_j| / ridge_j for every node.
+/// coupling * weight * step on to each neighbour. With the heights and slopes of a Barrier,
+/// |w_i - exact| <= height_i max |r_j| / slope_j for every node.
 ///
 /// What is left in the residuals a decision estimates: near its node as it is, and everywhere else as the same step for
 /// the whole component (CoarseLevel), in which direction the equations are softest.
 ///
-/// Variances. None are kept. For the nodes S around i that matter (Neighbourhood), N_SS u = phi_i(x) is solved by
-/// conjugate gradients, and with the residual that u leaves outside S, x^T C_i x lies between x.u_i and
+/// Variances. None are kept. A decision takes the evidence of its own node exactly and bounds what that of others can
+/// add. Only where this is too much: for the nodes S around i that matter (Neighbourhood), N_SS u = phi_i(x) is solved
+/// by conjugate gradients, and with the residual that u leaves outside S, x^T C_i x lies between x.u_i and
 /// x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what decisions use.
 ///
 /// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.

@@ -104,7 +104,7 @@ class SparseEngine::Chunk {
     });
     SolveSummary summary;
     for (std::size_t k = 0; k < columns; ++k) {
-      if (solved[k].residual > systems[k].tolerance) {
+      if (!(solved[k].residual <= systems[k].tolerance)) {
         summary.add(solve_alone(systems[k], sizes[k], static_cast<Index>(k)));
       } else {
         const double residual = solved[k].residual / engine_.options_.tolerance;
@@ -333,7 +333,8 @@ std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& 
   bool any = false;
   for (std::size_t j = 0; j < node_count(); ++j) any = any || !solver_.observed(j).rows.empty();
   if (!any) {
-    const auto scalar = EliminationPlan::make(graph().snapshot(), 1, plan.factor_multiplications(), plan.bytes());
+    const auto scalar = EliminationPlan::make(
+        graph().snapshot(), 1, plan.factor_multiplications() + plan.inverse_multiplications(), plan.bytes());
     if (!scalar) return std::nullopt;
     const auto of_prior = SelectedInverse(*scalar, prior_, {}, threads).log_determinant();
     if (!of_prior) return std::nullopt;

@@ -75,9 +75,7 @@ std::unique_ptr<Engine> SparseEngine::clone() const {
 }
 
 PriorVariances::Found SparseEngine::found_variance() const {
-  return [this](std::size_t node, double variance) {
-    missing_[node] = variance;
-  };
+  return [this](std::size_t node, double variance) { missing_[node] = variance; };
 }
 
 void SparseEngine::put_in_missing(std::size_t node) {
@@ -186,11 +184,8 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
   evaluate_contexts(
       dimension_, means_.data() + node * stride(), [this, node](std::size_t c) { return covariance_column(node, c); },
-      {.first = waiting(node), .stride = stride(), .count = shown_count(node)}, contexts, out.means, out.variances);
-  if (missing == 0.0) return;
-  for (std::size_t k = 0; k < out.variances.size(); ++k) {
-    for (const double value : contexts.subspan(k * dimension_, dimension_)) out.variances[k] += missing * value * value;
-  }
+      {.first = waiting(node), .stride = stride(), .count = shown_count(node)}, contexts, out.means, out.variances,
+      missing);
 }
 
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
@@ -368,6 +363,7 @@ Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const 
     result.log_determinant -= static_cast<double>(dimension_) * (gains ? prior_change : -prior_change);
   } else {
     solver_.set_prior(prior_);
+    log_determinant_.reset();
   }
   // Without evidence C_j changes as the prior does. Where (A^{-1})_jj is not known, C_j is kept without it.
   for (std::size_t j = 0; j < node_count(); ++j) {

@@ -73,8 +73,8 @@ class SparseEngine final : public Engine {
     return waiting_.data() + node * waiting_room * stride();
   }
 
-  /// What is missing in covariances_ at the diagonal of C_j, for those who read it. A solve if nobody has asked for this
-  /// node or one of its group before.
+  /// What is missing in covariances_ at the diagonal of C_j, for those who read it. A solve if nobody has asked for
+  /// this node or one of its group before.
   [[nodiscard]] double missing_variance(std::size_t node) const {
     if (!variances_.is_known(node)) variances_.find(node, prior_, found_variance());
     return missing_[node];
