@@ -44,8 +44,8 @@ struct EvidenceCopy {
 ///
 /// Decisions do not wait for what is being learned. A reward is worked out beside them, and what it changes is put in
 /// place a few nodes at a time, which takes microseconds. A decision sees the belief about its user as it is before or
-/// after a reward (with the engine local also on the way, and its bounds hold there); all that a call changed is seen by
-/// every decision that begins after the call. docs/threads.md says how, and what the rest may wait for.
+/// after a reward (with the engine local also on the way, and its bounds hold there); all that a call changed is seen
+/// by every decision that begins after the call. docs/threads.md says how, and what the rest may wait for.
 ///
 /// What changes the bandit is done one call after the other, in the order of the calls. Nobody starves: neither
 /// decisions, nor rewards, nor snapshots. Arguments, results and exceptions are those of Bandit.
