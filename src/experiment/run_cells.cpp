@@ -1,8 +1,8 @@
-#include "jobs.hpp"
 #include "goblin/cluster/partition.hpp"
 #include "goblin/experiment/cell.hpp"
 #include "goblin/experiment/simulate.hpp"
 #include "goblin/random.hpp"
+#include "jobs.hpp"
 
 #include <cmath>
 #include <future>
