@@ -395,6 +395,7 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   while (state.belief.node_count() < nodes) state.belief.add_node(state.options.ridge);
   SolveSummary summary;
   std::vector<Edge> changed;
+  changed.reserve(edges.size());
   for (const auto& edge : edges) changed.push_back({edge.a, edge.b, edge.weight});
   summary.add(state.belief.set_edges(changed));
   if (policy == Policy::gob_lin_macro) {

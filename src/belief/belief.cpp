@@ -422,7 +422,9 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   SolveSummary summary;
   for (const auto& [part, changes] : by_component) {
     Component& component = components_[part];
-    const auto change = [&](Engine& engine) { return engine.set_edges(changes, evidence_of(component)); };
+    const auto change = [&, &edges_there = changes](Engine& engine) {
+      return engine.set_edges(edges_there, evidence_of(component));
+    };
     Engine::Changed changed;
     if (component.engine->kind() == EngineKind::local) {
       exclusively([&] { changed = change(*component.engine); });  // takes less time than a copy

@@ -102,7 +102,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
     const NodeId slot = nodes_.find(entry.node);
     if (slot == none) continue;
     queue_.prefetch(slot);
-    pushed.push_back({slot, entry});
+    pushed.emplace_back(slot, entry);
   }
   for (const auto& [slot, entry] : pushed) {
     near_residual += entry.value * std::sqrt(queue_.squared_residual(slot));
