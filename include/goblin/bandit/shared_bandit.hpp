@@ -44,8 +44,8 @@ struct EvidenceCopy {
 ///
 /// Decisions do not wait for what is being learned. A reward is worked out beside them, and what it changes is put in
 /// place a few nodes at a time, which takes microseconds. A decision sees the belief about its user as it is before or
-/// after a reward (with the engine local also on the way, and its bounds hold there); all that a call changed is seen by
-/// every decision that begins after the call. docs/threads.md says how, and what the rest may wait for.
+/// after a reward (with the engine local also on the way, and its bounds hold there); all that a call changed is seen
+/// by every decision that begins after the call. docs/threads.md says how, and what the rest may wait for.
 ///
 /// What changes the bandit is done one call after the other, in the order of the calls. Nobody starves: neither
 /// decisions, nor rewards, nor snapshots. Arguments, results and exceptions are those of Bandit.
@@ -64,6 +64,7 @@ class SharedBandit {
             std::vector<Ranked>& ranked) const;
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
+  void check(UserRef user, std::span<const double> context, double reward) const;
   void check(std::span<const Observation> batch) const;
   void check(const RewardTable& table) const;
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
@@ -90,11 +91,14 @@ class SharedBandit {
   /// Edges too are worked out in a copy; with the engine local, where they take less time than that, decisions wait.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
+  /// All or none, but one component after the other: a decision may see some of them already.
+  SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// By change(...): copies the bandit.
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Adds what another bandit has learned, worked out like a batch.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   void set_alpha(double alpha);
+  void set_threads(std::size_t threads);
   SolveSummary rebuild();
   /// Any other change: `work` is done to a copy of the bandit, which then takes the bandit's place; if it throws,
   /// nothing changes. It must not call this bandit.
