@@ -245,6 +245,18 @@ def test_an_interrupted_bandit_has_learned_what_it_played() -> None:
     assert np.array_equal(again.mean(0), bandit.mean(0))
 
 
+def test_what_is_saved_can_be_interrupted(tmp_path: Path) -> None:
+    users = 20_000
+    edges = np.column_stack([np.arange(users).repeat(3), np.random.default_rng(1).integers(0, users, 3 * users)])
+    bandit = goblin.GobLin(goblin.Graph(edges[edges[:, 0] < edges[:, 1]]), dimension=1, engine="sparse", threads=1)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        bandit.save(tmp_path / "model")  # finds the variances of all nodes
+    timer.join()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupted_batch_has_learned_its_first_rewards() -> None:
     world = goblin.Cliques(graph_noise=100)
     users, X = np.arange(100).repeat(2_000) % 100, np.ones((200_000, 25)) / 5
