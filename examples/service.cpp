@@ -54,6 +54,12 @@ class Inbox {
   bool closed_ = false;
 };
 
+/// Closes the inbox at the end of a block, however it ends: the learner must not wait for ever.
+struct CloseAtTheEnd {
+  Inbox& inbox;
+  ~CloseAtTheEnd() { inbox.close(); }
+};
+
 /// The items that a request offers.
 std::vector<double> items_of(std::uint64_t request) {
   goblin::Random random(1, 0, request);
@@ -95,6 +101,7 @@ int main() {
   };
 
   std::jthread learner(learn);
+  const CloseAtTheEnd close{inbox};  // after the two below have ended, if something is thrown
   std::jthread first(answer_requests);
   std::jthread second(answer_requests);
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,7 +29,11 @@ bool run_jobs(std::size_t count, std::size_t threads, const std::function<bool(s
     }
   };
   std::vector<std::jthread> helpers;
-  for (std::size_t k = 1; k < std::min(threads, count); ++k) helpers.emplace_back(work);
+  try {
+    for (std::size_t k = 1; k < std::min(threads, count); ++k) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those there are do it, at least the caller's.
+  }
   work();
   helpers.clear();
   if (failure) std::rethrow_exception(failure);

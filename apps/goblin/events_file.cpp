@@ -34,6 +34,8 @@ class EventsFile final : public RewardFormat {
     const std::size_t there = header.size();
     header.resize(header_size);
     if (there + source_->read_all(std::span(header).subspan(there)) < header_size) {
+      ended_ = !source_->whole();
+      if (ended_) return;  // it was stopped: nothing is wrong with the file
       throw DataError(name, 0, "is truncated: it ends within its header");
     }
     BinaryReader in(std::span<const char>(header).subspan(magic.size()), name);

@@ -46,14 +46,12 @@ class WaitingRewards {
   /// Learns so many of them, or all. Throws DataError of the first that is bad, after it has learned those before it.
   void learn(std::size_t count) {
     batch_.clear();
-    ends_.clear();
     std::optional<std::size_t> bad_place;
     std::string reason;
     while (batch_.size() < count && !bad_place && drop_finished_blocks()) {
       const std::size_t place = start_ + blocks_.front().places[row_];
       try {
-        accept(blocks_.front(), row_);
-        ends_.push_back(place + 1);
+        accept(blocks_.front(), row_, place + 1);
       } catch (const std::invalid_argument& error) {
         bad_place = place;
         reason = error.what();
@@ -61,7 +59,10 @@ class WaitingRewards {
       ++row_;
       --waiting_;
     }
-    learn_rows(0, batch_.size());
+    batch_.learn(bandit_, [this](std::size_t learned, std::size_t end) {
+      summary_.learned += learned;
+      summary_.count = end;
+    });
     if (bad_place) {
       summary_.count = *bad_place;
       throw failure(*bad_place, reason, true);
@@ -91,14 +92,14 @@ class WaitingRewards {
     return !blocks_.empty() && row_ < blocks_.front().size();
   }
 
-  /// Adds a reward to the batch, and its user, if new, to the bandit.
-  void accept(const RewardBlock& block, std::size_t row) {
+  /// Adds a reward, with which the log is learned up to `end`, to the batch, and its user, if new, to the bandit.
+  void accept(const RewardBlock& block, std::size_t row, std::size_t end) {
     const std::size_t d = bandit_.options().dimension;
     const auto context = std::span(block.contexts).subspan(row * d, d);
     const NodeId user = block.numbers.empty() ? user_named(block.name(row), context, block.rewards[row])
                                               : user_numbered(block.numbers[row], context, block.rewards[row]);
     bandit_.check(user, context, block.rewards[row]);
-    batch_.add(user, context, block.rewards[row]);
+    batch_.add(user, context, block.rewards[row], end);
   }
 
   NodeId user_named(std::string_view name, std::span<const double> context, double reward) {
@@ -116,22 +117,6 @@ class WaitingRewards {
     const NodeId user = user_named(format_.user_name(number), context, reward);
     by_number_.emplace(number, user);
     return user;
-  }
-
-  /// A batch that does not fit into memory is learned in smaller ones.
-  void learn_rows(std::size_t begin, std::size_t end) {
-    if (begin == end) return;
-    try {
-      bandit_.update(batch_.table(begin, end));
-    } catch (const CapacityError&) {
-      if (end - begin == 1) throw;
-      const std::size_t middle = begin + (end - begin) / 2;
-      learn_rows(begin, middle);
-      learn_rows(middle, end);
-      return;
-    }
-    summary_.learned += end - begin;
-    summary_.count = ends_[end - 1];
   }
 
   [[nodiscard]] DataError failure(std::size_t place, const std::string& reason, bool of_one) const {
@@ -153,7 +138,6 @@ class WaitingRewards {
   std::size_t bytes_ = 0;    // of the blocks before it
   std::unordered_map<std::uint32_t, NodeId> by_number_;
   RewardBatch batch_;
-  std::vector<std::size_t> ends_;  // of the log up to each reward of the batch
 };
 
 }  // namespace
@@ -211,10 +195,11 @@ void print_summary(const Bandit& bandit, const FitSummary& fitted, bool json) {
     report(json_line(object) + "\n");
     return;
   }
+  const bool one = fitted.passed_over == 1;
+  const std::string passed_over = fmt::format(", {} line{} passed over, which only ask{} for a decision",
+                                              fitted.passed_over, one ? "" : "s", one ? "s" : "");
   report(fmt::format("{}: {} rewards learned{}\n", name_of(summary.policy), fitted.learned,
-                     fitted.passed_over == 0
-                         ? ""
-                         : fmt::format(", {} lines passed over, which only ask for a decision", fitted.passed_over)));
+                     fitted.passed_over == 0 ? "" : passed_over));
   report(described(summary, fitted.new_users));
 }
 
@@ -226,6 +211,10 @@ std::uint64_t size_of(const std::string& path) {
 
 /// Whatever ends it, what was learned up to there is saved, and only then reported.
 void run(const Request& request) {
+  if (std::error_code missing;
+      request.events != "-" && std::filesystem::equivalent(request.events, request.save, missing)) {
+    throw std::invalid_argument(fmt::format("--save: {} is the log (must be another file)", request.save));
+  }
   check_can_be_saved(request.save);
   auto source = open_bytes(request.events);
   Bandit bandit = make_bandit(request.bandit);

@@ -1,5 +1,6 @@
 #include "bandit_options.hpp"
 #include "commands.hpp"
+#include "data_options.hpp"
 #include "goblin/error.hpp"
 #include "report.hpp"
 #include "saving.hpp"
@@ -17,15 +18,21 @@ namespace {
 struct Request {
   std::vector<std::string> models;
   std::string save;
+  std::size_t threads = 0;
 };
 
 void run(const Request& request) {
   check_can_be_saved(request.save);
   Bandit bandit = Bandit::load(request.models.front());
+  bandit.set_threads(request.threads);
   for (std::size_t k = 1; k < request.models.size(); ++k) {
     const Bandit other = Bandit::load(request.models[k]);
     try {
       bandit.merge(other);
+    } catch (const CapacityError& error) {
+      throw CapacityError(
+          fmt::format("{}: merging it into {}: {}", request.models[k], request.models.front(), error.what()),
+          error.bytes_needed(), error.bytes_available());
     } catch (const std::invalid_argument& error) {
       throw DataError(request.models[k], 0,
                       fmt::format("cannot be merged into {}: {}", request.models.front(), error.what()));
@@ -43,13 +50,15 @@ void add_merge(CLI::App& app) {
   auto options = std::make_shared<Request>();
   auto* command = app.add_subcommand("merge", "Make one bandit of several that learned parts of a log");
   command->footer(
-      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; alpha and engine are "
-      "those "
-      "of\nthe first. A part that all of them began with counts as often as there are models.\n\n"
+      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; alpha and engine are\n"
+      "those of the first. A part that all of them began with counts as often as there are models.\n\n"
       "Example:\n"
       "  goblin merge monday.goblin tuesday.goblin --save both.goblin");
   command->add_option("models", options->models, "Saved bandits")->required()->expected(2, -1);
   add_save_option(*command, options->save, "Where the merged bandit goes")->required();
+  command->add_option("--threads", options->threads, "Threads that learn; 0: as many as the machine has")
+      ->capture_default_str()
+      ->check(whole_number());
   command->callback([options] { run(*options); });
 }
 

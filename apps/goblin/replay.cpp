@@ -135,9 +135,11 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
   RewardBatch waiting;
   std::size_t lines = 0;  // that were read, those of waiting events among them
   const auto learn_waiting = [&] {
-    bandit.update(waiting.table());
-    summary.learned += waiting.size();
-    summary.events += waiting.size();
+    waiting.learn(bandit, [&summary](std::size_t learned, std::size_t line) {
+      summary.learned += learned;
+      summary.events += learned;
+      summary.lines = line;
+    });
     waiting.clear();
     summary.lines = lines;
   };
@@ -160,15 +162,17 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
       const NodeId user = bandit.user(event->user);
       if (event->kind == Event::Kind::learn) {
         bandit.check(user, event->contexts, event->rewards[0]);
-        waiting.add(user, event->contexts, event->rewards[0]);
-        ++lines;
+        waiting.add(user, event->contexts, event->rewards[0], lines + 1);
         if (checker) checker->learn(bandit.node(user), event->contexts, event->rewards[0]);
-        if (waiting.size() >= most_waiting || events.rdbuf()->in_avail() <= 0) learn_waiting();
-        continue;
       }
     } catch (const std::invalid_argument& error) {
       learn_waiting();
       throw DataError(input_name, lines + 1, error.what());
+    }
+    if (event->kind == Event::Kind::learn) {
+      ++lines;
+      if (waiting.size() >= most_waiting || events.rdbuf()->in_avail() <= 0) learn_waiting();
+      continue;
     }
     learn_waiting();
     try {

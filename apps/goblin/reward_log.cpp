@@ -26,12 +26,16 @@ class FileSource final : public ByteSource {
       : name_(path == "-" ? "standard input" : path),
         descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor_ < 0) throw DataError(name_, 0, fmt::format("the file cannot be opened: {}", std::strerror(errno)));
-    if (::pipe2(stop_.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "a pipe");
+    if (::pipe2(stop_.data(), O_CLOEXEC) != 0) {
+      const int reason = errno;
+      close_file();
+      throw std::system_error(reason, std::generic_category(), "a pipe");
+    }
   }
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
   ~FileSource() override {
-    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+    close_file();
     for (const int end : stop_) ::close(end);
   }
 
@@ -56,6 +60,10 @@ class FileSource final : public ByteSource {
   [[nodiscard]] bool whole() const override { return !stopped_ && !interrupted(); }
 
  private:
+  void close_file() const {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+  }
+
   std::string name_;
   int descriptor_;
   std::array<int, 2> stop_ = {-1, -1};
@@ -98,7 +106,11 @@ std::unique_ptr<ByteSource> bytes_of(std::string text) { return std::make_unique
 
 RewardLog::RewardLog(std::unique_ptr<RewardFormat> format, std::size_t threads, std::size_t most_waiting)
     : format_(std::move(format)), most_waiting_(most_waiting) {
-  for (std::size_t k = 0; k < threads; ++k) threads_.emplace_back([this] { work(); });
+  try {
+    while (threads_.size() < threads) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception&) {
+    if (threads_.empty()) throw;  // otherwise those that could be made read it
+  }
 }
 
 RewardLog::~RewardLog() {

@@ -116,7 +116,7 @@ class RewardFormat {
 /// Reads a log ahead of whoever takes it, on threads of its own.
 class RewardLog {
  public:
-  /// Threads stop reading while so many rewards wait.
+  /// Threads stop reading while so many rewards wait. There are fewer of them where the machine has no more.
   RewardLog(std::unique_ptr<RewardFormat> format, std::size_t threads, std::size_t most_waiting);
   RewardLog(const RewardLog&) = delete;
   RewardLog& operator=(const RewardLog&) = delete;

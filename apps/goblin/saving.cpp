@@ -37,7 +37,7 @@ void check_can_be_saved(const std::string& path) {
 
 std::string save_early(const Bandit& bandit, const std::string& path, const Learned& learned) {
   if (path.empty()) return "";
-  if (learned.nothing) return fmt::format("goblin: {}: not saved, because no event was read\n", path);
+  if (learned.nothing) return fmt::format("goblin: {}: not saved, because nothing was learned\n", path);
   bandit.save(path);
   return fmt::format("goblin: {}: saved, with everything up to {} {}\n", path, learned.unit, learned.count);
 }

@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     tolerance: float
     local_tolerance: float
     memory_limit: int
+    threads: int
 
 
 class Bandit(_core.Bandit):
@@ -51,11 +52,12 @@ class Bandit(_core.Bandit):
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
-    engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for
-        thousands of users who are all joined, and says in ``bounds`` how far its scores can be off; the others are exact
+    engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for thousands of
+        users who are all joined, and says in ``bounds`` how far its scores can be off; the others are exact
     tolerance : how exactly the sparse engine solves
     local_tolerance : how far the local engine's scores aim to be off at most; ``bounds`` says what it kept
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
+    threads : how many threads learning many rewards at once may use; 0: as many as the machine has
 
     Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``bounds``,
     ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
@@ -192,7 +194,7 @@ class GobLin(Bandit):
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
     **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``printed_bound``, ``engine``, ``tolerance``,
-        ``local_tolerance``, ``memory_limit``; see ``Bandit``
+        ``local_tolerance``, ``memory_limit``, ``threads``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.

@@ -187,9 +187,9 @@ class Bandit:
         """
         Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
 
-        Many at once cost far less a reward than one by one. They are learned in pieces, each sixteen times as long as the one
-        before: in between other threads get their turns, and a keyboard interrupt stops it. What it has learned by then, the
-        first of them, it keeps, and ``rewards`` tells how many.
+        Many at once cost far less a reward than one by one. The first thousand are learned, then the rest; in between other
+        threads get their turns, and a keyboard interrupt stops it. So does a ``MemoryError``, if the rest at once would not fit
+        into memory. The first thousand, where they are learned by then, are kept, and ``rewards`` tells how many there are.
 
         Parameters
         ----------

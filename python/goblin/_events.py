@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
 import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
@@ -18,7 +17,6 @@ from . import _core
 _MAGIC = b"\x89GOE\r\n\x1a\n"
 _NAMES, _REWARDS, _END = 1, 2, 3
 _BLOCK_BYTES = 4_000_000
-_BLOCK_NAMES = 100_000
 
 
 def write_events(path: str | os.PathLike[str], users: Iterable[Hashable], X: ArrayLike, rewards: ArrayLike) -> None:
@@ -48,21 +46,28 @@ def write_events(path: str | os.PathLike[str], users: Iterable[Hashable], X: Arr
         raise ValueError(f"rewards: shape {payoffs.shape} (must be ({len(index)},))")
     for name, array in (("X", contexts), ("rewards", payoffs)):
         _check_finite(name, array)
-    folder, name = os.path.split(os.fsdecode(path))
-    descriptor, temporary = tempfile.mkstemp(prefix=name + ".", dir=folder or ".")
+    descriptor, temporary = _new_file_beside(os.fsdecode(path))
     try:
         with open(descriptor, "wb") as file:
             for part in _parts(texts, index, contexts, payoffs):
                 file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # as files are made that have no other use before
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _new_file_beside(path: str) -> tuple[int, str]:
+    """A file that was not there, open to be written, with the rights of any new file."""
+    number = 0
+    while True:
+        name = f"{path}.{os.getpid()}-{number}"
+        try:
+            return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), name
+        except FileExistsError:
+            number += 1
 
 
 def _numbers(given: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -98,15 +103,27 @@ def _parts(
     dimension = contexts.shape[1]
     header = _MAGIC + struct.pack("<IQI", 1, dimension, 1 if texts else 0)
     yield header + struct.pack("<I", zlib.crc32(header))
-    for begin in range(0, len(texts), _BLOCK_NAMES):
-        some = texts[begin : begin + _BLOCK_NAMES]
-        yield from _block(_NAMES, b"".join(struct.pack("<Q", len(text)) + text for text in some))
+    for some in _names_of_blocks(texts):
+        yield from _block(_NAMES, b"".join(some))
     step = max(1, _BLOCK_BYTES // (12 + 8 * dimension))
     for begin in range(0, len(index), step):
         rows = slice(begin, begin + step)
         columns = [index[rows].tobytes(), rewards[rows].tobytes(), contexts[rows].tobytes()]
         yield from _block(_REWARDS, b"".join([struct.pack("<Q", len(index[rows])), *columns]))
     yield from _block(_END, struct.pack("<Q", len(index)))
+
+
+def _names_of_blocks(texts: list[bytes]) -> Iterator[list[bytes]]:
+    some: list[bytes] = []
+    size = 0
+    for text in texts:
+        some.append(struct.pack("<Q", len(text)) + text)
+        size += len(some[-1])
+        if size >= _BLOCK_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _block(kind: int, content: bytes) -> tuple[bytes, bytes]:

@@ -6,6 +6,7 @@
 #include "lock.hpp"
 #include "names.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
@@ -23,8 +24,15 @@ struct PythonGraph {
 
 struct PythonBandit {
   PythonBandit(Bandit the_bandit, const PythonNames& the_users, bool the_bandit_has_names = false)
-      : bandit(std::move(the_bandit)), users(the_users), bandit_has_names(the_bandit_has_names) {}
+      : dimension(the_bandit.options().dimension),
+        coupling(the_bandit.options().coupling),
+        bandit(std::move(the_bandit)),
+        users(the_users),
+        bandit_has_names(the_bandit_has_names) {}
 
+  /// Of the bandit's options, what never changes: to read it here takes no lock.
+  const std::size_t dimension;
+  const double coupling;
   SharedBandit bandit;
   PythonNames users;
   /// The bandit came from a model file with names, and wants one for each new user. Here it is never asked by name.

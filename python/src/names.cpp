@@ -140,6 +140,13 @@ NodeId PythonNames::find(nb::handle name, const char* kind) const {
   return static_cast<NodeId>(found);
 }
 
+NodeId PythonNames::find_in(nb::handle name, const std::string& where) const {
+  if (is_unhashable(name)) fail_name(name, where);
+  const Py_ssize_t found = index_or_none(name);
+  if (found == none) fail_unknown(where + ": user " + shown(name) + " is not known", "user");
+  return static_cast<NodeId>(found);
+}
+
 std::vector<NodeId> PythonNames::find_numbers(nb::handle array, const char* kind) const {
   const Array<std::int64_t> numbers(array, kind);
   numbers.expect(numbers.dimensions() == 1, "one-dimensional");

@@ -35,6 +35,8 @@ class PythonNames {
   [[nodiscard]] bool same_as(const PythonNames& other) const;
   /// Throws UnknownUser, a KeyError, if there is none; for items a KeyError.
   [[nodiscard]] NodeId find(nb::handle name, const char* kind = "user") const;
+  /// The same, and the message begins with where the name stands: "edges[3]: user 'dan' is not known".
+  [[nodiscard]] NodeId find_in(nb::handle name, const std::string& where) const;
   /// The same for a list, an array or a column of them; the error says which row, and how many more there are.
   [[nodiscard]] std::vector<NodeId> find_all(nb::handle names, const char* kind = "user") const;
   /// A new name, a plain one, which must not be there.

@@ -139,6 +139,9 @@ std::vector<double> SharedBandit::mean(UserRef user) const {
 std::vector<double> SharedBandit::covariance(UserRef user) const {
   return read([&](const Bandit& it) { return it.covariance(user); });
 }
+void SharedBandit::check(UserRef user, std::span<const double> context, double reward) const {
+  read([&](const Bandit& it) { it.check(user, context, reward); });
+}
 void SharedBandit::check(std::span<const Observation> batch) const {
   read([&](const Bandit& it) { it.check(batch); });
 }
@@ -200,6 +203,9 @@ SolveSummary SharedBandit::add_edge(UserRef a, UserRef b, double weight) {
 SolveSummary SharedBandit::remove_edge(UserRef a, UserRef b) {
   return write([&](Bandit& it) { return it.remove_edge(a, b); });
 }
+SolveSummary SharedBandit::update_edges(std::span<const EdgeChange> changes) {
+  return write([&](Bandit& it) { return it.update_edges(changes); });
+}
 SolveSummary SharedBandit::rebuild() {
   return write([](Bandit& it) { return it.rebuild(); });
 }
@@ -215,6 +221,13 @@ void SharedBandit::set_alpha(double alpha) {
   write([&](Bandit& it) {
     const std::lock_guard nobody_else(state_->structure);
     it.set_alpha(alpha);
+  });
+}
+
+void SharedBandit::set_threads(std::size_t threads) {
+  write([&](Bandit& it) {
+    const std::lock_guard nobody_else(state_->structure);
+    it.set_threads(threads);
   });
 }
 

@@ -21,6 +21,7 @@ namespace {
 
 using test::EventsFileWriter;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Graph friends() {
   std::istringstream in("ann\tbob\nbob\tcat\t2\n");
@@ -342,7 +343,7 @@ TEST_F(FitCommand, a_bad_first_line_leaves_the_model_that_is_there) {
   write("bad.jsonl", std::string("\noops\n") + good);
   const auto outcome = goblin(fit + " --events bad.jsonl --save model.goblin");
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because no event was read"));
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because nothing was learned"));
   EXPECT_EQ(rewards_in("model.goblin"), 3);
 }
 
@@ -361,6 +362,15 @@ TEST_F(FitCommand, a_signal_does_not_cost_what_was_learned) {
   }
 }
 
+TEST_F(FitCommand, a_signal_within_the_header_of_a_binary_log_is_no_fault_of_the_log) {
+  const auto outcome = shell("mkfifo in; '" GOBLIN_COMMAND "' " + fit +
+                             " --events - --save model.goblin <in & pid=$!\n"
+                             "exec 3>in; printf '\\211GOE\\r\\n\\032\\n1234' >&3; sleep 1; kill -INT $pid; wait $pid");
+  EXPECT_EQ(outcome.code, 130) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("truncated")));
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because nothing was learned"));
+}
+
 TEST_F(FitCommand, what_cannot_be_read_or_written_is_said_at_once) {
   EXPECT_THAT(goblin(fit + " --events none.jsonl --save model.goblin").output,
               HasSubstr("none.jsonl: the file cannot be opened"));
@@ -369,6 +379,9 @@ TEST_F(FitCommand, what_cannot_be_read_or_written_is_said_at_once) {
   const auto nowhere = goblin(fit + " --events good.jsonl --save no/such/folder");
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_THAT(nowhere.output, HasSubstr("no/such/folder: cannot be written"));
+  const auto the_log = goblin(fit + " --events good.jsonl --save ./good.jsonl");
+  EXPECT_EQ(the_log.code, 2);
+  EXPECT_THAT(the_log.output, HasSubstr("--save: ./good.jsonl is the log (must be another file)"));
   EXPECT_EQ(goblin(fit + " --events good.jsonl").code, 2);
   EXPECT_EQ(goblin(fit + " --save model.goblin").code, 2);
   EXPECT_EQ(goblin(fit + " --events good.jsonl --save model.goblin --batch 0").code, 2);
@@ -397,7 +410,7 @@ TEST_F(FitCommand, two_halves_are_merged) {
   ASSERT_EQ(goblin(fit + " --events good.jsonl --save whole.goblin").code, 0);
   ASSERT_EQ(shell("head -n 1 good.jsonl | '" GOBLIN_COMMAND "' " + fit + " --events - --save first.goblin").code, 0);
   ASSERT_EQ(shell("tail -n 2 good.jsonl | '" GOBLIN_COMMAND "' " + fit + " --events - --save rest.goblin").code, 0);
-  const auto merged = goblin("merge first.goblin rest.goblin --save merged.goblin");
+  const auto merged = goblin("merge first.goblin rest.goblin --save merged.goblin --threads 2");
   EXPECT_EQ(merged.code, 0) << merged.output;
   EXPECT_THAT(merged.output, HasSubstr("gob.lin: 3 rewards\n"));
   EXPECT_EQ(rewards_in("merged.goblin"), 3);

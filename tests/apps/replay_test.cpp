@@ -9,6 +9,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -216,6 +217,32 @@ TEST(Replay, rewards_wait_for_a_decision_at_most) {
   replay(stopped, in, out, {.keep_going = [&asked] { return ++asked <= 20; }}, summary);
   EXPECT_EQ(stopped.rewards(), 10);
   EXPECT_EQ(summary.lines, 10);
+}
+
+// As fit does.
+TEST(Replay, rewards_that_do_not_fit_into_memory_together_are_learned_in_smaller_batches) {
+  const Scenario scenario{
+      .name = "memory",
+      .graph = generate::communities({.nodes = 2000, .communities = 20, .average_degree = 8, .seed = 3}).graph,
+      .dimension = 20};
+  BanditOptions options{.dimension = 20, .engine = {.kind = EngineKind::local}};
+  options.engine.memory_limit = Bandit::gob_lin(scenario.graph, options).summary().bytes + 2'000'000;
+  auto limited = Bandit::gob_lin(scenario.graph, options);
+  std::string events;
+  std::vector<Scenario::Round> rounds;
+  std::vector<Observation> batch;
+  for (std::size_t t = 0; t < 4000; ++t) rounds.push_back(scenario.round(t));
+  for (const auto& round : rounds) {
+    batch.push_back({round.user, round.context(0), round.rewards[0]});
+    events += fmt::format("{{\"user\": {}, \"context\": [{}], \"reward\": {}}}\n\n", round.user,
+                          fmt::join(round.context(0), ", "), round.rewards[0]);
+  }
+  ASSERT_THROW(limited.update(batch), CapacityError);
+  const auto replayed = run(limited, events);
+  EXPECT_EQ(replayed.error, "");
+  EXPECT_EQ(replayed.summary.learned, 4000);
+  EXPECT_EQ(replayed.summary.lines, 8000);
+  EXPECT_EQ(limited.rewards(), 4000);
 }
 
 TEST(Replay, check_has_a_limit) {
@@ -428,7 +455,7 @@ TEST_F(ReplayCommand, a_bad_first_line_leaves_the_model_that_is_there) {
   write("bad.jsonl", std::string("\noops\n") + good);
   const auto outcome = goblin(replay + " --save model.goblin <bad.jsonl");
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because no event was read"));
+  EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because nothing was learned"));
   EXPECT_THAT(outcome.output, HasSubstr("standard input:2: is not JSON"));
   EXPECT_EQ(means_of("model.goblin"), expected);
   // An empty log is one that came to its end.

@@ -108,12 +108,16 @@ TEST_P(SharedBanditTest, changes_as_a_bandit_does) {
     const auto some_round = world.round(7);
     both([&](auto& bandit) { bandit.update(joined, some_round.context(0), 1.0); });
     both([](auto& bandit) { bandit.set_alpha(0.3); });
+    both([](auto& bandit) { bandit.set_threads(1); });
+    const std::vector<EdgeChange> changes = {{joined, 1, 1.0}, {joined, 0, 0.0}, {joined, 0, 3.0}, {joined, 1, 0.0}};
+    both([&](auto& bandit) { bandit.update_edges(changes); });
     if (uses_clusters(policy)) both([&](auto& bandit) { bandit.move_user(joined, 1); });
     learn_batch(30);
     both([&](auto& bandit) { bandit.remove_edge(joined, 0); });
     both([](auto& bandit) { bandit.rebuild(); });
     learn_batch(3);
     EXPECT_EQ(shared.alpha(), 0.3);
+    EXPECT_EQ(shared.options().engine.threads, 1);
     EXPECT_EQ(shared.rewards(), plain.rewards());
     EXPECT_EQ(shared.graph().edge_count(), plain.graph().edge_count());
     EXPECT_EQ(shared.cluster(joined), plain.cluster(joined));
@@ -243,10 +247,11 @@ TEST_P(SharedBanditTest, everything_at_the_same_time) {
           shared.add_edge(user, k + 1);
           if (uses_clusters(policy)) shared.move_user(k, 1);
           if (k % 2 == 0) {
-            shared.remove_edge(user, k);
-            shared.remove_edge(user, k + 1);
+            const std::vector<EdgeChange> ends = {{user, k, 0.0}, {user, k + 1, 0.0}};
+            shared.update_edges(ends);
           }
           shared.set_alpha(0.1 * k);
+          shared.set_threads(1 + k % 2);
         }
         shared.rebuild();
       });
@@ -272,6 +277,7 @@ TEST_P(SharedBanditTest, everything_at_the_same_time) {
             EXPECT_EQ(ranked.front().arm, decision.arm);
             EXPECT_LT(shared.node(user), shared.node_count());
             EXPECT_LT(user, shared.user_count());
+            shared.check(user, std::span(contexts).first(world.dimension), 1.0);
             EXPECT_EQ(shared.mean(user).size(), world.dimension);
             EXPECT_EQ(shared.covariance(user).size(), world.dimension * world.dimension);
           }
@@ -328,6 +334,9 @@ TEST(SharedBandit, a_change_that_fails_changes_nothing) {
                std::runtime_error);
   EXPECT_THROW(shared.move_user(0, 0), std::invalid_argument);
   EXPECT_THROW(shared.add_edge(0, 0), std::invalid_argument);
+  const std::vector<EdgeChange> second_is_bad = {{0, 1, 1.0}, {0, 0, 1.0}};
+  EXPECT_THROW(shared.update_edges(second_is_bad), std::invalid_argument);
+  EXPECT_THROW(shared.check(99, world.round(0).context(0), 1.0), UnknownUser);
   EXPECT_THROW(shared.update(0, std::vector<double>{1.0}, 1.0), std::invalid_argument);
   EXPECT_THROW(shared.update(99, world.round(0).context(0), 1.0), UnknownUser);
   EXPECT_THROW(shared.set_alpha(-1.0), std::invalid_argument);

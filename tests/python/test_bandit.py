@@ -164,10 +164,19 @@ def test_many_friendships_change_at_once(kind: Any) -> None:
     for user in at_once.users:
         np.testing.assert_allclose(at_once.scores(user, X).score, one_by_one.scores(user, X).score, atol=1e-8)
     before = at_once.scores("ann", X).score
-    with pytest.raises(ValueError, match=r"^edges\[1\]: edge: .* \(must be in the graph\)$"):
-        at_once.update_edges([("ann", "cat", 2.0), ("ann", "ann", 0)])
-    with pytest.raises(KeyError, match="'eve'"):
+    wrong: Any
+    for wrong, message in (
+        (("ann", "ann", 0), r"^edges\[1\]: edge: 'ann' to 'ann' \(must be in the graph\)$"),
+        (("cat", "ann", 0), r"^edges\[1\]: edge: 'cat' to 'ann' \(must be in the graph\)$"),
+        (("ann", "ann"), r"^edges\[1\]: friend: 'ann' \(must be somebody else than the user\)$"),
+        (("ann", "bob", -1), r"^edges\[1\]: weight: -1 \(must be finite and positive\)$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            at_once.update_edges([("ann", "bob", 2.0), wrong])
+    with pytest.raises(KeyError, match=r"edges\[1\]: user 'eve' is not known"):
         at_once.update_edges([("ann", "cat"), ("eve", "ann")])
+    with pytest.raises(TypeError, match=r"^edges\[1\]: \['eve'\]"):
+        at_once.update_edges([("ann", "cat"), (["eve"], "ann")])
     with pytest.raises(ValueError, match=r"^edges\[0\]: 'ann' \(must be \(user, friend\)"):
         at_once.update_edges(["ann"])
     with pytest.raises(TypeError, match=r"^edges: 'ann'"):

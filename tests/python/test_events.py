@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,23 @@ def test_bad_logs_are_not_written(tmp_path: Path) -> None:
     refused(r"users: 'ann' \(must be a list", "ann", one, [1, 1], error=TypeError)
     with pytest.raises(OSError):
         goblin.write_events(tmp_path / "no" / "log", ["ann"], one[:1], [1])
+
+
+def test_a_new_file_has_the_rights_of_new_files(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        goblin.write_events(tmp_path / "log", ["ann"], [[1.0]], [1.0])
+    finally:
+        os.umask(before)
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["log"]
+
+
+def test_long_names(command: Path, tmp_path: Path) -> None:
+    users = [letter * 3_000_000 for letter in "abc"]  # two blocks
+    goblin.write_events(tmp_path / "log", users, np.eye(3), np.ones(3))
+    fit(command, tmp_path).check_returncode()
+    assert goblin.load(tmp_path / "model").rewards == 3
 
 
 def test_an_empty_log(command: Path, tmp_path: Path) -> None:

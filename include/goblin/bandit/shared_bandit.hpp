@@ -64,6 +64,7 @@ class SharedBandit {
             std::vector<Ranked>& ranked) const;
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
+  void check(UserRef user, std::span<const double> context, double reward) const;
   void check(std::span<const Observation> batch) const;
   void check(const RewardTable& table) const;
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
@@ -90,11 +91,14 @@ class SharedBandit {
   /// Edges too are worked out in a copy; with the engine local, where they take less time than that, decisions wait.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
+  /// All or none, but one component after the other: a decision may see some of them already.
+  SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// By change(...): copies the bandit.
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Adds what another bandit has learned, worked out like a batch.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   void set_alpha(double alpha);
+  void set_threads(std::size_t threads);
   SolveSummary rebuild();
   /// Any other change: `work` is done to a copy of the bandit, which then takes the bandit's place; if it throws,
   /// nothing changes. It must not call this bandit.

@@ -54,8 +54,6 @@ void naming(const Array<double>& array, Work work) {
   }
 }
 
-inline std::size_t dimension_of(const PythonBandit& self) { return self.bandit.dimension(); }
-
 /// Checks the contexts of a batch: (rows, dimension), a row for each user.
 inline void check_rows(const Array<double>& contexts, std::size_t rows, std::size_t dimension) {
   contexts.expect(contexts.dimensions() == 2 && contexts.size(0) == rows && contexts.size(1) == dimension,

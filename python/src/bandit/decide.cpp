@@ -25,7 +25,7 @@ void ask_about(const PythonBandit& self, const char* call, nb::handle user, nb::
   check_given(call, "user", user);
   check_given(call, "X", candidates);
   const Array<double> contexts(candidates, "X");
-  const std::size_t dimension = dimension_of(self);
+  const std::size_t dimension = self.dimension;
   const std::size_t arms = arms_of(contexts, dimension);
   const NodeId index = self.users.find(user);
   std::optional<Array<bool>> flags;
@@ -81,7 +81,7 @@ nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates
 nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::handle contexts) {
   check_given("predict_expectations", "users", users);
   check_given("predict_expectations", "X", contexts);
-  const std::size_t dimension = dimension_of(self);
+  const std::size_t dimension = self.dimension;
   const auto who = self.users.find_all(users);
   const Array<double> x(contexts, "X");
   const bool has_arms = x.dimensions() == 3;

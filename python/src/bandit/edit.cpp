@@ -1,9 +1,12 @@
 #include "bandit/calls.hpp"
 
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace goblin::python {
@@ -46,6 +49,20 @@ void remove_edge(PythonBandit& self, nb::handle user, nb::handle friend_) {
   }
 }
 
+/// Throws the library's message about one of the changes, in which users are indices, with the users' names.
+[[noreturn]] void fail_change(const PythonBandit& self, const std::vector<EdgeChange>& changes,
+                              const std::vector<std::pair<NodeId, NodeId>>& ends, const std::string& message) {
+  constexpr std::string_view before_number = "edges[";
+  std::size_t k = changes.size();
+  if (message.starts_with(before_number)) {
+    std::from_chars(message.data() + before_number.size(), message.data() + message.size(), k);
+  }
+  if (k >= changes.size() || changes[k].weight != 0.0) throw std::invalid_argument(message);
+  const auto [a, b] = ends[k];
+  throw std::invalid_argument("edges[" + std::to_string(k) + "]: edge: " + shown(self.users.name(a)) + " to " +
+                              shown(self.users.name(b)) + " (must be in the graph)");
+}
+
 /// What is wrong with one of the edges gets its number, as the library's own messages do.
 void update_edges(PythonBandit& self, nb::handle edges) {
   check_given("update_edges", "edges", edges);
@@ -54,6 +71,7 @@ void update_edges(PythonBandit& self, nb::handle edges) {
         ("edges: " + shown(edges) + " (must be a list of (user, friend) or (user, friend, weight))").c_str());
   }
   std::vector<EdgeChange> changes;
+  std::vector<std::pair<NodeId, NodeId>> ends;
   for (const nb::handle edge : edges) {
     const std::string name = "edges[" + std::to_string(changes.size()) + "]";
     const bool is_pair = PyTuple_Check(edge.ptr()) != 0 || PyList_Check(edge.ptr()) != 0;
@@ -61,9 +79,21 @@ void update_edges(PythonBandit& self, nb::handle edges) {
       throw std::invalid_argument(name + ": " + shown(edge) + " (must be (user, friend) or (user, friend, weight))");
     }
     const double weight = nb::len(edge) == 3 ? number_argument(edge[2], (name + "[2]").c_str()) : 1.0;
-    changes.push_back({self.users.find(edge[0]), self.users.find(edge[1]), weight});
+    const NodeId a = self.users.find_in(edge[0], name);
+    const NodeId b = self.users.find_in(edge[1], name);
+    if (a == b && weight != 0.0) {
+      throw std::invalid_argument(name + ": friend: " + shown(edge[1]) + " (must be somebody else than the user)");
+    }
+    changes.push_back({a, b, weight});
+    ends.emplace_back(a, b);
   }
-  change(self, [&] { self.bandit.update_edges(changes); });
+  try {
+    without_gil([&] { self.bandit.update_edges(changes); });
+  } catch (const CapacityError&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    fail_change(self, changes, ends, error.what());
+  }
 }
 
 void move_user(PythonBandit& self, nb::handle user, nb::handle cluster) {

@@ -18,13 +18,13 @@ nb::object mean(const PythonBandit& self, nb::handle user) {
 
 nb::object covariance(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  const std::size_t dimension = dimension_of(self);
+  const std::size_t dimension = self.dimension;
   return array_of(asked(self, [&](const SharedBandit& it) { return it.covariance(index); }), {dimension, dimension});
 }
 
 nb::object evidence(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  const std::size_t dimension = dimension_of(self);
+  const std::size_t dimension = self.dimension;
   std::vector<double> contexts(dimension * dimension, 0.0);
   EvidenceCopy seen = asked(self, [&](const SharedBandit& it) { return it.evidence(index); });
   seen.rewards.resize(dimension, 0.0);  // it is empty where there are none
@@ -154,16 +154,18 @@ void bind_inspecting(BanditClass& bandit) {
       nb::sig("def users(self) -> list[typing.Any]"), "The users' names, in the order they came.");
   bandit.def_prop_ro("graph", &graph, "The users' graph as it is now.");
   bandit.def_prop_ro(
-      "policy", [](const PythonBandit& self) { return std::string(name_of(self.bandit.policy())); },
+      "policy",
+      [](const PythonBandit& self) {
+        return std::string(name_of(asked(self, [](const SharedBandit& it) { return it.policy(); })));
+      },
       "The policy's name, as everywhere in goblin.");
-  bandit.def_prop_ro("dimension", &dimension_of, "How many numbers a context has.");
+  bandit.def_ro("dimension", &PythonBandit::dimension, "How many numbers a context has.");
   bandit.def_prop_ro(
       "ridge", &ridge, nb::sig("def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]"),
       "How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit\n"
       "was made so. Fixed when the bandit is made; a node that comes later has 1.");
-  bandit.def_prop_ro(
-      "coupling", [](const PythonBandit& self) { return self.bandit.options().coupling; },
-      "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");
+  bandit.def_ro("coupling", &PythonBandit::coupling,
+                "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");
   bandit.def_prop_ro(
       "rewards",
       [](const PythonBandit& self) { return asked(self, [](const SharedBandit& it) { return it.rewards(); }); },

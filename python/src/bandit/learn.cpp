@@ -15,8 +15,8 @@ void update(PythonBandit& self, nb::handle user, nb::handle context, nb::handle 
   check_given("update", "x", context);
   check_given("update", "reward", reward);
   const Array<double> x(context, "x");
-  if (x.dimensions() != 1 || x.size(0) != dimension_of(self)) {
-    x.fail_shape("(" + std::to_string(dimension_of(self)) + ",)");
+  if (x.dimensions() != 1 || x.size(0) != self.dimension) {
+    x.fail_shape("(" + std::to_string(self.dimension) + ",)");
   }
   const double number = number_argument(reward, "reward");
   if (!std::isfinite(number)) throw std::invalid_argument("reward: " + shown(reward) + " (must be finite)");
@@ -24,14 +24,14 @@ void update(PythonBandit& self, nb::handle user, nb::handle context, nb::handle 
   naming(x, [&] { without_gil([&] { self.bandit.update(index, x.all(), number); }); });
 }
 
-/// Checks the whole batch, then learns it in pieces, each sixteen times as long as the one before. A large piece costs
-/// less a reward than several small ones; in between other threads get to learn, and Ctrl-C is heard.
+/// Checks the whole batch, then learns its first thousand rewards and the rest: many at once cost less a reward than in
+/// several pieces. In between other threads get to learn, and Ctrl-C is heard.
 nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts, nb::handle rewards) {
   check_given("partial_fit", "users", users);
   check_given("partial_fit", "X", contexts);
   check_given("partial_fit", "rewards", rewards);
   auto& self = nb::cast<PythonBandit&>(object);
-  const std::size_t dimension = dimension_of(self);
+  const std::size_t dimension = self.dimension;
   const auto who = self.users.find_all(users);
   const Array<double> x(contexts, "X");
   const Array<double> payoffs(rewards, "rewards");
@@ -49,9 +49,11 @@ nb::object partial_fit(nb::handle object, nb::handle users, nb::handle contexts,
                        .rewards = payoffs.all().subspan(begin, count)};
   };
   naming(x, [&] { without_gil([&] { self.bandit.check(rows(0, who.size())); }); });
-  for (std::size_t begin = 0, count = 64; begin < who.size(); begin += count, count *= 16) {
-    count = std::min(count, who.size() - begin);
+  constexpr std::size_t first_piece = 1000;
+  for (std::size_t begin = 0; begin < who.size();) {
+    const std::size_t count = begin == 0 ? std::min(first_piece, who.size()) : who.size() - begin;
     naming(x, [&] { without_gil([&] { self.bandit.update(rows(begin, count)); }); });
+    begin += count;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return nb::borrow(object);
@@ -102,9 +104,9 @@ reward : a number
 constexpr const char* partial_fit_doc =
     R"(Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
 
-Many at once cost far less a reward than one by one. They are learned in pieces, each sixteen times as long as the one
-before: in between other threads get their turns, and a keyboard interrupt stops it. What it has learned by then, the
-first of them, it keeps, and ``rewards`` tells how many.
+Many at once cost far less a reward than one by one. The first thousand are learned, then the rest; in between other
+threads get their turns, and a keyboard interrupt stops it. So does a ``MemoryError``, if the rest at once would not fit
+into memory. The first thousand, where they are learned by then, are kept, and ``rewards`` tells how many there are.
 
 Parameters
 ----------

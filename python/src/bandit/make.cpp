@@ -41,9 +41,16 @@ void set_ridge(BanditOptions& options, nb::handle given) {
   options.node_ridges.assign(ridges.all().begin(), ridges.all().end());
 }
 
+/// Called while a bandit is made or saved, without the GIL: Ctrl-C is heard, and stops it.
+void hear_signals(double /*share*/) {
+  const nb::gil_scoped_acquire acquired;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 /// The options that are given by name; the others keep the library's defaults.
 BanditOptions options_of(const nb::dict& given) {
   BanditOptions options;
+  options.engine.progress = hear_signals;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
@@ -55,6 +62,7 @@ BanditOptions options_of(const nb::dict& given) {
     if (name == "tolerance") options.engine.tolerance = number_argument(value, "tolerance");
     if (name == "local_tolerance") options.engine.local.tolerance = number_argument(value, "local_tolerance");
     if (name == "memory_limit") options.engine.memory_limit = whole_argument(value, "memory_limit");
+    if (name == "threads") options.engine.threads = whole_argument(value, "threads");
     if (name == "printed_bound" && !value.is_none()) options.printed_bound = printed_bound_of(value);
   }
   return options;
