@@ -1,19 +1,19 @@
 #pragma once
 
 #include <array>
-#include <atomic>
+#include <condition_variable>
 #include <cstddef>
-#include <cstdint>
+#include <mutex>
 
 namespace goblin {
 
 /// Many readers or one writer, and nobody starves: readers and writers take turns. A reader waits for one writer at the
 /// most, a writer for those readers that came before it and for the writers before it, in the order they came. (The
-/// ticket lock of Brandenburg and Anderson, "Reader-Writer Synchronization for Shared-Memory Multiprocessor Real-Time
+/// idea is Brandenburg and Anderson's, "Reader-Writer Synchronization for Shared-Memory Multiprocessor Real-Time
 /// Systems", 2009. std::shared_mutex lets a stream of readers keep a writer out for ever.)
 ///
-/// Taking it costs a few atomic operations while nobody is in the way. Those who wait spin for some microseconds, then
-/// sleep. While a writer spins, readers still come and go; only then it makes them wait for its turn. It fills a cache
+/// Taking it costs a mutex that is held for some nanoseconds. Those who wait spin for some microseconds, then sleep.
+/// While a writer spins, readers still come and go; only then it makes them wait for its turn. It begins at a cache
 /// line, so that neighbours in an array do not slow each other down.
 class alignas(64) PhaseFairLock {
  public:
@@ -27,12 +27,18 @@ class alignas(64) PhaseFairLock {
   [[nodiscard]] bool readers_wait() const;
 
  private:
-  // Both count readers in fours. The two bits that this leaves in arrived_ say that a writer is there, and whether its
-  // number is odd: a reader that waits for one writer does not mistake the next for it.
-  std::atomic<std::uint32_t> arrived_ = 0;
-  std::atomic<std::uint32_t> left_ = 0;
-  std::atomic<std::uint32_t> next_writer_ = 0;
-  std::atomic<std::uint32_t> writer_ = 0;  // whose turn it is
+  [[nodiscard]] bool try_lock_shared();
+  [[nodiscard]] bool writers_wait() const { return next_writer_ != writer_; }
+
+  mutable std::mutex mutex_;  // for what follows, held for some nanoseconds
+  std::condition_variable may_read_;
+  std::condition_variable may_write_;
+  bool writing_ = false;
+  std::size_t reading_ = 0;
+  std::size_t next_writer_ = 0;  // the numbers of writers that wait, and whose turn it is
+  std::size_t writer_ = 0;
+  std::size_t readers_waiting_ = 0;
+  std::size_t phase_ = 0;  // how many writers are done
 };
 
 /// The same for what is read all the time and hardly ever written: readers in different threads touch different cache

@@ -367,7 +367,7 @@ TEST(Barrier, bounds_the_inverse_whatever_edges_come_and_go) {
         ASSERT_GT(barrier.slope(node), 0.24 * prior.ridge(node));
         ASSERT_GT(height, 0.0);
         ASSERT_LE(height, 1.0);
-        ASSERT_GE(barrier.weight(node), height / barrier.slope(node));
+        ASSERT_GE(barrier.weight(node) / barrier.scale(), height / barrier.slope(node));
         ASSERT_TRUE(changed[node] || barrier.slope(node) == before[node]);
       }
       for (Eigen::Index j = 0; j < 40; ++j) {

@@ -151,9 +151,11 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
       const std::size_t before = shared.rewards();
       shared.select(user, {contexts, world.dimension}, {}, decision);
       ++decisions;
-      const auto moment = std::find_if(moments.begin() + static_cast<std::ptrdiff_t>(before), moments.end(),
+      // The last such moment: rewards of other components do not change the means.
+      const auto oldest = moments.rend() - static_cast<std::ptrdiff_t>(before);
+      const auto moment = std::find_if(moments.rbegin(), oldest,
                                        [&](const Decision& one) { return one.means == decision.means; });
-      ASSERT_NE(moment, moments.end()) << "no number of rewards from " << before << " on gives these means";
+      ASSERT_NE(moment, oldest) << "no number of rewards from " << before << " on gives these means";
       // t may be older than the covariance, but it is the same for all arms.
       if (before == 0) continue;
       const double factor = decision.widths[0] / moment->widths[0];
