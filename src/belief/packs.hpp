@@ -135,7 +135,7 @@ using CacheLineVector = std::vector<T, CacheLineAllocator<T>>;
 /// The packs of a row: in registers if their number is known when compiling, and else (Packs = 0) in memory.
 template <typename Scalar, std::size_t Packs>
 struct PackRow {
-  PackOf<Scalar> values[Packs];
+  alignas(sizeof(Pack)) PackOf<Scalar> values[Packs];  // templates forget that packs may lie anywhere
 
   explicit PackRow(std::size_t /*count*/) {}
   PackOf<Scalar>& operator[](std::size_t b) { return values[b]; }
