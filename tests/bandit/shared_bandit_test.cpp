@@ -153,8 +153,8 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
       ++decisions;
       // The last such moment: rewards of other components do not change the means.
       const auto oldest = moments.rend() - static_cast<std::ptrdiff_t>(before);
-      const auto moment = std::find_if(moments.rbegin(), oldest,
-                                       [&](const Decision& one) { return one.means == decision.means; });
+      const auto moment =
+          std::find_if(moments.rbegin(), oldest, [&](const Decision& one) { return one.means == decision.means; });
       ASSERT_NE(moment, oldest) << "no number of rewards from " << before << " on gives these means";
       // t may be older than the covariance, but it is the same for all arms.
       if (before == 0) continue;
