@@ -140,11 +140,30 @@ class WaitingRewards {
   RewardBatch batch_;
 };
 
+/// The batch that was asked for, or what fits of the usual one.
+std::size_t batch_size(const Bandit& bandit, const FitOptions& options) {
+  const std::size_t d = bandit.options().dimension;
+  const double of_a_reward =
+      25.0 * static_cast<double>(d) + 100.0;  // read ahead, in the batch, and while it is learned
+  const std::size_t available = bandit.free_bytes();
+  const auto fitting = static_cast<std::size_t>(std::max(1.0, static_cast<double>(available) / of_a_reward));
+  if (options.batch == 0) return std::min(default_batch(d), fitting);
+  // A number in a log takes two bytes at the least.
+  const std::size_t most = options.log_bytes > 0 ? options.log_bytes / (2 * d) + 1 : options.batch;
+  const std::size_t batch = std::min(options.batch, most);
+  if (batch <= fitting) return batch;
+  const double needed = of_a_reward * static_cast<double>(batch);
+  throw CapacityError(fmt::format("--batch: {} rewards of dimension {} take {:.3g} GB, more than the {:.3g} GB there "
+                                  "are; what would fit: --batch {}",
+                                  batch, d, 1e-9 * needed, 1e-9 * static_cast<double>(available), fitting),
+                      static_cast<std::size_t>(std::min(needed, 1e18)), available);
+}
+
 }  // namespace
 
 void fit(Bandit& bandit, std::unique_ptr<RewardFormat> log, const std::string& name, const FitOptions& options,
          FitSummary& summary) {
-  const std::size_t batch = options.batch > 0 ? options.batch : default_batch(bandit.options().dimension);
+  const std::size_t batch = batch_size(bandit, options);
   const std::size_t threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   summary.unit = log->unit();
   RewardLog reader(std::move(log), threads, batch);
@@ -229,6 +248,7 @@ void run(const Request& request) {
     fit(bandit, format_of(std::move(source), bandit.options().dimension, name), name,
         {.batch = request.batch,
          .threads = request.bandit.bandit.engine.threads,
+         .log_bytes = size_of(request.events),
          .keep_going = [] { return !interrupted(); },
          .progress = [&progress](std::size_t bytes) { progress.show(bytes); }},
         summary);

@@ -15,6 +15,8 @@ struct FitOptions {
   std::size_t batch = 0;
   /// How many threads read the log; 0 stands for as many as the machine has.
   std::size_t threads = 0;
+  /// The size of the log, where it is known: a batch is no larger than the log.
+  std::size_t log_bytes = 0;
   /// Asked before each batch; false stops.
   std::function<bool()> keep_going = {};
   /// Told how many bytes of the log have been learned.
@@ -35,7 +37,7 @@ struct FitSummary {
 ///
 /// The summary is up to date at every moment: the bandit has learned the first summary.count lines, and nothing of
 /// those after them. Throws DataError with the line that is bad, after all before it have been learned. Memory does not
-/// grow with the log.
+/// grow with the log; throws CapacityError, before it reads anything, if a batch would not fit.
 void fit(Bandit& bandit, std::unique_ptr<RewardFormat> log, const std::string& name, const FitOptions& options,
          FitSummary& summary);
 

@@ -4,6 +4,7 @@
 #include "bandit/checks.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
+#include "belief/memory.hpp"
 #include "goblin/error.hpp"
 
 #include <algorithm>
@@ -200,13 +201,17 @@ void Bandit::check(UserRef user, std::span<const double> context, double reward)
   check_reward(reward);
 }
 
-void Bandit::check(std::span<const Observation> batch) const {
-  for (std::size_t k = 0; k < batch.size(); ++k) {
+void Bandit::check(std::span<const Observation> batch) const { check_some(batch, 0, batch.size()); }
+
+void Bandit::check_some(std::span<const Observation> batch, std::size_t first, std::size_t end) const {
+  for (std::size_t k = first; k < end; ++k) {
     check_item("batch", k, [&] { check(batch[k].user, batch[k].context, batch[k].reward); });
   }
 }
 
-void Bandit::check(const RewardTable& table) const {
+void Bandit::check(const RewardTable& table) const { check_some(table, 0, table.users.size()); }
+
+void Bandit::check_some(const RewardTable& table, std::size_t first, std::size_t end) const {
   const std::size_t count = table.users.size();
   const std::size_t d = state().options.dimension;
   if (table.rewards.size() != count) {
@@ -217,7 +222,7 @@ void Bandit::check(const RewardTable& table) const {
     throw std::invalid_argument(
         fmt::format("contexts: {} numbers (must be {} for each of the {} users)", table.contexts.size(), d, count));
   }
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = first; k < end; ++k) {
     check_item("batch", k, [&] { check(table.users[k], table.contexts.subspan(k * d, d), table.rewards[k]); });
   }
 }
@@ -301,14 +306,14 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
       if (changes[k].weight > 0.0) last_gain[edge->a] = last_gain[edge->b] = k;
     }
     std::vector<Edge> edges;
-    std::vector<std::pair<NodeId, NodeId>> joined;
+    std::vector<Edge> joined;
     std::unordered_map<NodeId, double> gains;
     for (const auto& [ends, weight] : weights) {
       const auto [a, b] = ends;
       gains[a] += weight - belief.edge_weight(a, b);
       gains[b] += weight - belief.edge_weight(a, b);
       edges.push_back({a, b, weight});
-      if (weight > 0.0) joined.emplace_back(a, b);
+      if (weight > 0.0) joined.push_back(edges.back());
     }
     for (const auto& [node, k] : last_gain) {
       if (gains[node] <= 0.0) continue;
@@ -371,12 +376,12 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
       return std::max(edge.a, edge.b) < nodes_before ? state.belief.edge_weight(edge.a, edge.b) : 0.0;
     };
     std::unordered_map<NodeId, double> gains;
-    std::vector<std::pair<NodeId, NodeId>> joined;
+    std::vector<Edge> joined;
     for (const auto& edge : edges) {
       const double gain = edge.weight - weight_of(edge);
       gains[edge.a] += gain;
       gains[edge.b] += gain;
-      if (edge.weight > 0.0) joined.emplace_back(edge.a, edge.b);
+      if (edge.weight > 0.0) joined.push_back({edge.a, edge.b, edge.weight});
     }
     for (const auto& [node, gain] : gains) {
       if (gain <= 0.0) continue;
@@ -414,6 +419,15 @@ void Bandit::set_alpha(double alpha) {
 void Bandit::set_threads(std::size_t threads) {
   state().options.engine.threads = threads;
   state().belief.set_threads(threads);
+}
+
+void Bandit::set_progress(std::function<void(double)> progress) {
+  state().belief.set_progress(progress);
+  state().options.engine.progress = std::move(progress);
+}
+
+std::size_t Bandit::free_bytes() const {
+  return available_bytes(state().options.engine, [this] { return state().belief.bytes(); });
 }
 
 Policy Bandit::policy() const { return state().users.policy(); }

@@ -38,27 +38,26 @@ std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind
 
 void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
                 const BanditOptions& options) {
-  const std::size_t available = available_bytes(options.engine);
-  if (needed <= available) return;
-
-  std::vector<std::string> fitting;
-  const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
-    const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
-    const std::size_t bytes = bandit_bytes(users, nodes, kind, options.dimension);
-    if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
+  const auto what_fits = [&](std::size_t available) {
+    std::vector<std::string> fitting;
+    const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
+      const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
+      const std::size_t bytes = bandit_bytes(users, nodes, kind, options.dimension);
+      if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
+    };
+    for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
+      if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
+    }
+    for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
+      if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));
+    }
+    return fitting.empty() ? std::string("nothing fits: take a smaller dimension")
+                           : fmt::format("what would fit: {}", fmt::join(fitting, ", "));
   };
-  for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
-    if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
-  }
-  for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
-    if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));
-  }
-  throw CapacityError(
-      fmt::format("{} of dimension {} with engine {} needs {}, more than the {} there are; {}", name_of(policy),
-                  options.dimension, name_of(options.engine.kind), readable_bytes(needed), readable_bytes(available),
-                  fitting.empty() ? "nothing fits: take a smaller dimension"
-                                  : fmt::format("what would fit: {}", fmt::join(fitting, ", "))),
-      needed, available);
+  check_memory(
+      fmt::format("{} of dimension {} with engine {}", name_of(policy), options.dimension,
+                  name_of(options.engine.kind)),
+      static_cast<double>(needed), options.engine, [] { return std::size_t{0}; }, what_fits);
 }
 
 }  // namespace goblin

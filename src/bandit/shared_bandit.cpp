@@ -4,6 +4,7 @@
 #include "mixed.hpp"
 #include "phase_fair_lock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -142,12 +143,21 @@ std::vector<double> SharedBandit::covariance(UserRef user) const {
 void SharedBandit::check(UserRef user, std::span<const double> context, double reward) const {
   read([&](const Bandit& it) { it.check(user, context, reward); });
 }
-void SharedBandit::check(std::span<const Observation> batch) const {
-  read([&](const Bandit& it) { it.check(batch); });
+void SharedBandit::check(std::span<const Observation> batch) const { check_in_pieces(batch, batch.size()); }
+void SharedBandit::check(const RewardTable& table) const { check_in_pieces(table, table.users.size()); }
+
+/// A piece takes some ten microseconds: changes do not wait longer, nor do decisions behind them.
+template <typename Batch>
+void SharedBandit::check_in_pieces(const Batch& batch, std::size_t size) const {
+  constexpr std::size_t piece = 256;
+  std::size_t first = 0;
+  do {
+    const std::size_t end = std::min(first + piece, size);
+    read([&](const Bandit& it) { it.check_some(batch, first, end); });
+    first = end;
+  } while (first < size);
 }
-void SharedBandit::check(const RewardTable& table) const {
-  read([&](const Bandit& it) { it.check(table); });
-}
+
 void SharedBandit::check_new_user(std::span<const double> context, double reward) const {
   read([&](const Bandit& it) { it.check_new_user(context, reward); });
 }
@@ -239,6 +249,7 @@ SolveSummary SharedBandit::move_user(UserRef user, NodeId cluster) {
 
 void SharedBandit::change(const std::function<void(Bandit&)>& work) {
   write([&](Bandit& it) {
+    it.state().belief.check_copy_fits();
     Bandit changed(it);
     work(changed);
     changed.state().belief.set_access(state_.get());
@@ -251,7 +262,14 @@ void SharedBandit::change(const std::function<void(Bandit&)>& work) {
 Bandit SharedBandit::snapshot() const {
   return look([](const Bandit& it) { return it; });
 }
-void SharedBandit::save(const std::filesystem::path& path, const Names& names) const { snapshot().save(path, names); }
+void SharedBandit::save(const std::filesystem::path& path, const Names& names) const {
+  const Bandit copy = snapshot();
+  copy.save(path, names);
+  take_variances(copy);
+}
+void SharedBandit::take_variances(const Bandit& snapshot) const {
+  look([&](const Bandit& it) { it.state().belief.take_prior_variances(snapshot.state().belief); });
+}
 
 EvidenceCopy SharedBandit::evidence(UserRef user) const {
   return look([&](const Bandit& it) {

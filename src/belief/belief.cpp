@@ -6,15 +6,15 @@
 #include "binary.hpp"
 #include "goblin/error.hpp"
 #include "graph/graph_binary.hpp"
-#include "jobs.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -29,6 +29,9 @@ struct Sizes {
   std::size_t edges = 0;
   std::size_t most_nodes = 0;  // of one of them, and its edges
   std::size_t most_edges = 0;
+  std::vector<NodeId> components;
+  bool any_local = false;
+  bool any_sparse = false;
 
   void add(std::size_t more_nodes, std::size_t more_edges) {
     nodes += more_nodes;
@@ -50,19 +53,14 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
       choose_engine(options.kind, sizes.most_nodes, sizes.most_edges, dimension) == EngineKind::local) {
     needed -= factory.bytes(options.kind, sizes.most_nodes, sizes.most_edges, dimension);
   }
-  const std::size_t available = available_bytes(options);
-  if (needed <= available) return;
-  throw CapacityError(fmt::format("joining two components into one of {} nodes with engine {} needs {}, more than the "
-                                  "{} there are; the engine sparse needs {}",
-                                  nodes, name_of(options.kind), readable_bytes(needed), readable_bytes(available),
-                                  readable_bytes(factory.bytes(EngineKind::sparse, nodes, edges, dimension))),
-                      needed, available);
+  check_memory(
+      fmt::format("joining two components into one of {} nodes with engine {}", nodes, name_of(options.kind)),
+      static_cast<double>(needed), options, [] { return std::size_t{0}; },
+      [&](std::size_t /*available*/) {
+        return fmt::format("the engine sparse needs {}",
+                           readable_bytes(factory.bytes(EngineKind::sparse, nodes, edges, dimension)));
+      });
 }
-
-/// How many rewards are worth a copy of an engine with so many nodes, so that others can read meanwhile. Fewer are
-/// learned one by one, without one. (A copy of Last.fm's, sparse, takes 2 to 29 ms, a reward 2 ms; a copy of a
-/// million nodes, local, about as long as a thousand rewards.)
-std::size_t fewest_for_a_copy(std::size_t nodes) { return std::max<std::size_t>(8, nodes / 1000); }
 
 /// The nodes that can be reached from a or from b, whichever are fewer, ascending; none if a path joins a and b.
 /// Searches from both, an edge at a time, until they meet or one of them knows all of its part.
@@ -128,7 +126,8 @@ Belief::Belief(const Belief& other)
       places_(other.places_),
       log_determinant_(other.log_determinant_),
       log_determinant_error_(other.log_determinant_error_),
-      unconverged_solves_(other.unconverged_solves_) {
+      unconverged_solves_(other.unconverged_solves_),
+      structure_changes_(other.structure_changes_) {
   components_.reserve(other.components_.size());
   for (const Component& component : other.components_) {
     components_.push_back({component.nodes, component.engine->clone()});
@@ -140,9 +139,9 @@ double Belief::edge_weight(NodeId a, NodeId b) const {
   return prior_of(a).graph().weight(places_[a].index, places_[b].index);
 }
 
-double Belief::largest_degree(NodeId node) const {
+double Belief::largest_degree(NodeId node, EngineKind kind) const {
   double ratio = Limits::coupling;
-  if (engine(node) == EngineKind::sparse) ratio = std::min(ratio, Limits::in_sparse / std::max(1.0, longest_learned_));
+  if (kind == EngineKind::sparse) ratio = std::min(ratio, Limits::in_sparse / std::max(1.0, longest_learned_));
   return ratio * ridge(node) / coupling_;
 }
 
@@ -160,6 +159,18 @@ std::size_t Belief::thread_count() const {
   return options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
+void Belief::set_progress(const std::function<void(double)>& progress) {
+  options_.progress = progress;
+  for (const Component& component : components_) component.engine->set_progress(progress);
+}
+
+void Belief::take_prior_variances(const Belief& copy) const {
+  if (copy.structure_changes_ != structure_changes_) return;
+  for (std::size_t part = 0; part < components_.size(); ++part) {
+    components_[part].engine->take_prior_variances(*copy.components_[part].engine);
+  }
+}
+
 void Belief::set_access(Access* access) {
   access_ = access;
   for (const Component& component : components_) component.engine->set_access(access);
@@ -172,16 +183,10 @@ void Belief::exclusively(Work work) {
   access_->exclusively(work);
 }
 
-/// Changes an engine. Where others read it, a copy is changed instead, which then takes the engine's place: they go on
-/// with the engine as it was, and it takes the memory of two.
-template <typename Change>
-Engine::Changed Belief::change_copy(Component& component, Change change) {
-  if (access_ == nullptr) return change(*component.engine);
-  auto copy = component.engine->clone();
-  const Engine::Changed changed = change(*copy);
-  copy->set_access(access_);
-  exclusively([&] { component.engine.swap(copy); });
-  return changed;
+/// Gives a component another engine, and what it had.
+void Belief::exchange(Component& component, std::unique_ptr<Engine>& engine) {
+  engine->set_access(access_);
+  exclusively([&] { component.engine.swap(engine); });
 }
 
 void Belief::mean(NodeId node, std::span<double> out) const {
@@ -203,169 +208,19 @@ void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<c
 SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> context, double reward) {
   double squared_length = 0.0;
   for (const double value : context) squared_length += value * value;
-  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(node)));
+  // What takes memory comes first, so that the evidence has what the engine has learned.
+  evidence_.reserve(node);
+  if (user_evidence_) user_evidence_->reserve(user);
+  const Place place = places_[node];
+  SolveSummary summary;
   // A zero context, as items without a description have, teaches nothing.
-  const bool zero = std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
+  if (std::any_of(context.begin(), context.end(), [](double value) { return value != 0.0; })) {
+    summary = account_for(components_[place.component].engine->learn(place.index, context, reward).change());
+  }
   evidence_.add(node, context, reward);
   if (user_evidence_) user_evidence_->add(user, context, reward);
+  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(node)));
   ++rewards_;
-  const Place place = places_[node];
-  if (zero) return {};
-  return account_for(components_[place.component].engine->learn(place.index, context, reward).change());
-}
-
-/// Adds the rewards to the evidence of their nodes and users. The sums of a place are taken in the order of the
-/// rewards, whatever the number of threads.
-void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
-                          std::size_t threads) {
-  for (const std::uint32_t k : by_node) evidence_.expect(rewards[k].node);
-  // A thread takes whole nodes: those that begin within its share.
-  const auto begin_of_share = [&](std::size_t share) {
-    std::size_t at = by_node.size() * share / threads;
-    while (at > 0 && at < by_node.size() && rewards[by_node[at]].node == rewards[by_node[at - 1]].node) ++at;
-    return at;
-  };
-  run_jobs(threads, threads, [&](std::size_t share) {
-    for (std::size_t at = begin_of_share(share), end = begin_of_share(share + 1); at < end; ++at) {
-      const UserReward& one = rewards[by_node[at]];
-      evidence_.add(one.node, {one.context, dimension()}, one.reward);
-    }
-    return true;
-  });
-  if (!user_evidence_) return;
-  for (const UserReward& one : rewards) user_evidence_->add(one.user, {one.context, dimension()}, one.reward);
-}
-
-/// The rewards component after component and node after node, those of a node as they came. O(rewards + nodes), or less
-/// where they are few.
-std::vector<std::uint32_t> Belief::order_by_node(std::span<const UserReward> rewards) const {
-  std::vector<std::uint32_t> order(rewards.size());
-  if (rewards.size() < node_count() / 16) {
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const Place first = places_[rewards[a].node];
-      const Place second = places_[rewards[b].node];
-      return std::tie(first.component, first.index) < std::tie(second.component, second.index);
-    });
-    return order;
-  }
-  // Counting sort by the position of the node if all components stood one after the other.
-  std::vector<std::size_t> begins(components_.size() + 1, 0);
-  for (std::size_t k = 0; k < components_.size(); ++k) begins[k + 1] = begins[k] + components_[k].nodes.size();
-  const auto position = [&](const UserReward& one) {
-    return begins[places_[one.node].component] + places_[one.node].index;
-  };
-  std::vector<std::uint32_t> next(node_count() + 1, 0);
-  for (const UserReward& one : rewards) ++next[position(one) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  for (std::size_t k = 0; k < rewards.size(); ++k) order[next[position(rewards[k])]++] = static_cast<std::uint32_t>(k);
-  return order;
-}
-
-void Belief::check_bulk_fits(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node) const {
-  constexpr std::size_t many = 1000;
-  if (rewards.size() < many) return;
-  const auto count = static_cast<double>(rewards.size());
-  std::size_t new_places = 0;  // with evidence, of nodes and of users
-  double engine_bytes = 0.0;
-  double fixed = 0.0;
-  const auto add_part = [&](std::size_t part, std::size_t part_rewards, std::size_t nodes) {
-    const Engine::BulkBytes bytes = components_[part].engine->bulk_bytes(part_rewards, nodes);
-    engine_bytes += bytes.a_reward * static_cast<double>(part_rewards);
-    fixed += bytes.fixed;
-  };
-  std::size_t part_rewards = 0;
-  std::size_t nodes = 0;
-  for (std::size_t k = 0; k < by_node.size(); ++k) {
-    const NodeId node = rewards[by_node[k]].node;
-    const NodeId before = k == 0 ? node : rewards[by_node[k - 1]].node;
-    if (k > 0 && places_[node].component != places_[before].component) {
-      add_part(places_[before].component, part_rewards, nodes);
-      part_rewards = nodes = 0;
-    }
-    ++part_rewards;
-    if (k > 0 && node == before) continue;
-    ++nodes;
-    if (evidence_.at(node).count == 0) ++new_places;
-  }
-  add_part(places_[rewards[by_node.back()].node].component, part_rewards, nodes);
-  if (user_evidence_) {
-    std::size_t without = 0;
-    for (const UserReward& one : rewards) without += user_evidence_->at(one.user).count == 0 ? 1 : 0;
-    new_places += std::min(without, user_evidence_->size());
-  }
-  const double varying = engine_bytes + static_cast<double>(Evidence::bytes(dimension(), new_places));
-  const std::size_t needed = byte_count(varying + fixed);
-  constexpr std::size_t little = 10'000'000;  // not worth to ask the machine what it has
-  if (options_.memory_limit == 0 && needed < little) return;
-  std::size_t available = available_bytes(options_);
-  if (options_.memory_limit > 0) available -= std::min(available, bytes());
-  if (needed <= available) return;
-  const double left = static_cast<double>(available) - fixed;
-  throw CapacityError(fmt::format("learning {} rewards at once needs {}, more than the {} there are; {}",
-                                  rewards.size(), readable_bytes(needed), readable_bytes(available),
-                                  left > 0.0 && varying > 0.0
-                                      ? fmt::format("what would fit: {} at once", std::floor(count * left / varying))
-                                      : "nothing fits but a few at a time"),
-                      needed, available);
-}
-
-SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
-  if (rewards.empty()) return {};
-  if (rewards.size() == 1) {
-    const UserReward& one = rewards.front();
-    return learn(one.user, one.node, {one.context, dimension()}, one.reward);
-  }
-  const std::size_t threads = thread_count();
-  const std::vector<std::uint32_t> by_node = order_by_node(rewards);
-  check_bulk_fits(rewards, by_node);
-  add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : threads);
-
-  // Component after component, without the contexts that are zero: they teach nothing.
-  std::vector<NodeReward> lessons;
-  std::vector<std::size_t> begins;
-  std::vector<NodeId> parts;
-  lessons.reserve(rewards.size());
-  for (const std::uint32_t k : by_node) {
-    const UserReward& one = rewards[k];
-    double squared_length = 0.0;
-    for (std::size_t c = 0; c < dimension(); ++c) squared_length += one.context[c] * one.context[c];
-    longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
-    if (std::all_of(one.context, one.context + dimension(), [](double value) { return value == 0.0; })) continue;
-    const Place place = places_[one.node];
-    if (parts.empty() || place.component != parts.back()) {
-      parts.push_back(place.component);
-      begins.push_back(lessons.size());
-    }
-    lessons.push_back({place.index, one.context, one.reward});
-  }
-  rewards_ += rewards.size();
-  begins.push_back(lessons.size());
-  std::vector<Engine::Changed> changed(parts.size());
-  const auto learn_part = [&](std::size_t part, std::size_t with_threads) {
-    const auto of_part = std::span(lessons).subspan(begins[part], begins[part + 1] - begins[part]);
-    Component& component = components_[parts[part]];
-    if (access_ != nullptr && of_part.size() < fewest_for_a_copy(component.nodes.size())) {
-      for (const NodeReward& one : of_part) {
-        changed[part].add(component.engine->learn(one.node, {one.context, dimension()}, one.reward).change());
-      }
-      return;
-    }
-    changed[part] = change_copy(
-        component, [&](Engine& engine) { return engine.learn_many(of_part, evidence_of(component), with_threads); });
-  };
-  // Large components one after the other with all threads, small ones side by side.
-  constexpr std::size_t large = 100;
-  const auto is_large = [&](std::size_t part) { return components_[parts[part]].nodes.size() >= large; };
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    if (is_large(part)) learn_part(part, threads);
-  }
-  run_jobs(parts.size(), threads, [&](std::size_t part) {
-    if (!is_large(part)) learn_part(part, 1);
-    return true;
-  });
-  SolveSummary summary;
-  for (const Engine::Changed& change : changed) summary.add(account_for(change));
   return summary;
 }
 
@@ -376,7 +231,30 @@ SolveSummary Belief::account_for(const Engine::Changed& changed) {
   return changed.solve;
 }
 
-void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const {
+/// Throws std::invalid_argument if a node of these components has too large a degree for the engine sparse, once the
+/// edges have their weights.
+void Belief::check_degrees_in_sparse(std::span<const NodeId> parts, std::span<const Edge> edges) const {
+  std::unordered_map<NodeId, double> gains;
+  for (const Edge& edge : edges) {
+    for (const NodeId end : {edge.a, edge.b}) {
+      if (std::max(edge.a, edge.b) < node_count()) gains[end] += edge.weight - edge_weight(edge.a, edge.b);
+    }
+  }
+  for (const NodeId part : parts) {
+    for (const NodeId node : components_[part].nodes) {
+      const auto gain = gains.find(node);
+      const double degree = this->degree(node) + (gain == gains.end() ? 0.0 : gain->second);
+      const double largest = largest_degree(node, EngineKind::sparse);
+      if (degree <= largest) continue;
+      throw std::invalid_argument(
+          fmt::format("degree: {:g} of node {} (must be at most {:g} beside its ridge and the contexts learned in the "
+                      "component that the edge makes, whose engine is sparse)",
+                      degree, node, largest));
+    }
+  }
+}
+
+void Belief::check_joins_fit(std::span<const Edge> edges) const {
   // What the edges join is told by its lowest part: a component, or a node that is not there yet and so is its own.
   const auto part_of = [this](NodeId node) {
     return node < node_count() ? std::size_t{places_[node].component} : components_.size() + node;
@@ -387,9 +265,9 @@ void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) c
     while (joined_to[part] != part) part = joined_to[part] = joined_to[joined_to[part]];
     return part;
   };
-  for (const auto& [a, b] : edges) {
-    const std::size_t first = whole_of(part_of(a));
-    const std::size_t second = whole_of(part_of(b));
+  for (const Edge& edge : edges) {
+    const std::size_t first = whole_of(part_of(edge.a));
+    const std::size_t second = whole_of(part_of(edge.b));
     joined_to[std::max(first, second)] = std::min(first, second);
   }
   std::map<std::size_t, Sizes> wholes;
@@ -398,6 +276,9 @@ void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) c
     if (part < components_.size()) {
       const Engine& engine = *components_[part].engine;
       sizes.add(engine.node_count(), engine.graph().edge_count());
+      sizes.components.push_back(static_cast<NodeId>(part));
+      sizes.any_local = sizes.any_local || engine.kind() == EngineKind::local;
+      sizes.any_sparse = sizes.any_sparse || engine.kind() == EngineKind::sparse;
     } else {
       sizes.add(1, 0);
     }
@@ -406,10 +287,63 @@ void Belief::check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) c
     if (sizes.nodes == sizes.most_nodes) continue;  // nothing is joined
     sizes.edges += edges.size();
     check_join_fits(options_, sizes, dimension());
+    const EngineKind chosen = choose_engine(options_.kind, sizes.nodes, sizes.edges, dimension());
+    const bool is_sparse =
+        chosen != EngineKind::local && !sizes.any_local && !(chosen == EngineKind::dense && !sizes.any_sparse);
+    if (is_sparse) check_degrees_in_sparse(sizes.components, edges);
   }
 }
 
+void Belief::check_edges_fit(std::span<const Edge> edges) const {
+  std::map<NodeId, std::size_t> by_component;
+  for (const Edge& edge : edges) ++by_component[places_[edge.a].component];
+  const auto bytes = [&](std::size_t most) {
+    double total = 0.0;
+    for (const auto& [part, count] : by_component) {
+      const Engine& engine = *components_[part].engine;
+      const Engine::Bytes bytes_there = engine.edges_bytes(std::min(count, most), thread_count());
+      total += bytes_there.kept + bytes_there.meanwhile;
+      if (changes_edges_in_a_copy(engine)) total += static_cast<double>(engine.bytes());
+    }
+    return total;
+  };
+  check_memory(
+      fmt::format("changing {} edges at once", edges.size()), bytes(edges.size()), options_,
+      [this] { return this->bytes(); },
+      [&](std::size_t available) {
+        const std::size_t fit = most_that_fit(edges.size(), available, bytes);
+        return fit > 0 ? fmt::format("what would fit: {} at once", fit) : std::string("nothing fits");
+      });
+}
+
 SolveSummary Belief::set_edges(std::span<const Edge> edges) {
+  std::vector<Edge> before;
+  before.reserve(edges.size());
+  for (const Edge& edge : edges) before.push_back({edge.a, edge.b, edge_weight(edge.a, edge.b)});
+  check_edges_fit(edges);
+  try {
+    const Engine::Changed changed = change_edges(edges, options_.progress);
+    return account_for(changed);
+  } catch (...) {
+    // The same way back. Local, which is changed in place, may have been stopped while it passed something on.
+    (void)change_edges(before, {});
+    std::set<NodeId> parts;
+    for (const Edge& edge : edges) parts.insert({places_[edge.a].component, places_[edge.b].component});
+    for (const NodeId part : parts) {
+      if (components_[part].engine->kind() == EngineKind::local) (void)rebuild(components_[part], {});
+    }
+    throw;
+  }
+}
+
+/// Where others read, unless it takes less time than a copy; and dense, for which a copy takes no time, so that it is
+/// all or nothing.
+bool Belief::changes_edges_in_a_copy(const Engine& engine) const {
+  return engine.kind() == EngineKind::dense || (access_ != nullptr && engine.kind() != EngineKind::local);
+}
+
+Engine::Changed Belief::change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress) {
+  ++structure_changes_;
   for (const Edge& edge : edges) {
     if (edge.weight > 0.0 && places_[edge.a].component != places_[edge.b].component) join(edge.a, edge.b);
   }
@@ -419,26 +353,31 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
     const Place a = places_[edge.a];
     by_component[a.component].push_back({a.index, places_[edge.b].index, edge.weight});
   }
-  SolveSummary summary;
+  Engine::Changed total;
   for (const auto& [part, changes] : by_component) {
     Component& component = components_[part];
+    const Work work{
+        .threads = thread_count(),
+        .spare_bytes =
+            [this] { return 0.5 * static_cast<double>(available_bytes(options_, [this] { return bytes(); })); },
+        .progress = progress};
     const auto change = [&, &edges_there = changes](Engine& engine) {
-      return engine.set_edges(edges_there, evidence_of(component));
+      total.add(engine.set_edges(edges_there, evidence_of(component), work));
     };
-    Engine::Changed changed;
-    if (component.engine->kind() == EngineKind::local) {
-      exclusively([&] { changed = change(*component.engine); });  // takes less time than a copy
+    if (changes_edges_in_a_copy(*component.engine)) {
+      auto copy = component.engine->clone();
+      change(*copy);
+      exchange(component, copy);
     } else {
-      changed = change_copy(component, change);
+      exclusively([&] { change(*component.engine); });
     }
-    summary.add(account_for(changed));
   }
   std::vector<NodeId> ends;
   for (const Edge& edge : edges) {
     if (edge.weight == 0.0) ends.insert(ends.end(), {edge.a, edge.b});
   }
   split_between(ends);
-  return summary;
+  return total;
 }
 
 /// Makes components of the parts that these nodes are in, if edges that went left them without a path to each other.
@@ -458,6 +397,7 @@ void Belief::split_between(std::span<const NodeId> ends) {
 }
 
 void Belief::add_node(double ridge) {
+  ++structure_changes_;
   const auto node = static_cast<NodeId>(node_count());
   evidence_.add_place();
   places_.emplace_back();
@@ -481,20 +421,6 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
   return summary;
 }
 
-SolveSummary Belief::rebuild() {
-  SolveSummary summary;
-  const std::size_t threads = thread_count();
-  for (Component& component : components_) {
-    const auto changed = change_copy(component, [&](Engine& engine) {
-      return Engine::Changed{
-          .log_determinant = 0.0, .error = 0.0, .solve = engine.rebuild(evidence_of(component), threads)};
-    });
-    summary.add(changed.solve);
-  }
-  if (!summary.converged) ++unconverged_solves_;
-  return summary;
-}
-
 std::size_t Belief::bytes() const {
   std::size_t total = sizeof(*this) + evidence_.bytes() + places_.capacity() * sizeof(Place) +
                       components_.capacity() * sizeof(Component);
@@ -503,6 +429,12 @@ std::size_t Belief::bytes() const {
     total += component.nodes.capacity() * sizeof(NodeId) + component.engine->bytes();
   }
   return total;
+}
+
+void Belief::check_copy_fits() const {
+  check_memory(
+      "working on a copy of the bandit", static_cast<double>(bytes()), options_, [this] { return bytes(); },
+      [](std::size_t /*available*/) { return std::string("nothing less fits"); });
 }
 
 /// Notes where the nodes of a component are.

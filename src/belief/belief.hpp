@@ -5,6 +5,7 @@
 #include "belief/prior_matrix.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,10 @@ class Belief {
   /// No context learned at the node was longer than this.
   [[nodiscard]] double longest_learned(NodeId node) const;
   void set_threads(std::size_t threads) { options_.threads = threads; }
+  void set_progress(const std::function<void(double)>& progress);
+  /// Takes over what engines of a copy have found about the prior since it was made, where nothing but rewards came
+  /// between. Decisions may be made meanwhile.
+  void take_prior_variances(const Belief& copy) const;
 
   // What is believed.
   void mean(NodeId node, std::span<double> out) const;
@@ -70,8 +75,8 @@ class Belief {
                 const Evaluation& out) const;
   /// How long a context at a node may be: Engine::longest_context.
   [[nodiscard]] double longest_context(NodeId node) const { return engine_of(node).longest_context(); }
-  /// How large the degree of a node may be beside its ridge and the contexts learned so far.
-  [[nodiscard]] double largest_degree(NodeId node) const;
+  /// How large the degree of a node may be beside its ridge and the contexts learned so far, with the engine it has.
+  [[nodiscard]] double largest_degree(NodeId node) const { return largest_degree(node, engine(node)); }
   [[nodiscard]] EngineKind engine(NodeId node) const { return engine_of(node).kind(); }
   /// ln|M| = ln|N| - d ln|A|, and how much it can be too large; it is never too small.
   [[nodiscard]] double log_determinant() const { return log_determinant_; }
@@ -80,16 +85,20 @@ class Belief {
   // What changes it.
   SolveSummary learn(NodeId user, NodeId node, std::span<const double> context, double reward);
   /// The same belief as learning them one after the other, in the way that is cheapest for their number. Throws
-  /// CapacityError, before it learns anything, if what they take would not fit. Should memory run out all the same, the
-  /// evidence holds them and rebuild() makes the belief follow.
+  /// CapacityError, before it learns anything, if what they take would not fit. If anything else stops it half way
+  /// (EngineOptions::progress, or memory that runs out all the same), the evidence is what it was, bit by bit, and so
+  /// is the belief, or it is computed anew from the evidence.
   SolveSummary learn_many(std::span<const UserReward> rewards);
-  /// Adds the evidence of another belief about the same nodes, with the same graph and ridges.
+  /// Adds the evidence of another belief about the same nodes, with the same graph and ridges; all of it or nothing, as
+  /// learn_many.
   SolveSummary merge(const Belief& other);
-  /// Throws CapacityError if a component that these edges would make of the nodes they join did not fit. Nodes that are
-  /// not there yet are alone.
-  void check_joins_fit(std::span<const std::pair<NodeId, NodeId>> edges) const;
+  /// Throws CapacityError if a component that edges with these weights would make of the nodes they join did not fit,
+  /// and std::invalid_argument if its engine would be sparse and the degree of a node too large for that. Nodes that
+  /// are not there yet are alone.
+  void check_joins_fit(std::span<const Edge> edges) const;
   /// Sets the weights of edges, each pair of nodes once; 0 removes one. Joins and splits components where an edge is
-  /// the first or the last way between them.
+  /// the first or the last way between them. If something stops it half way, the edges that were changed are changed
+  /// back. Throws CapacityError before it begins if it would not fit.
   SolveSummary set_edges(std::span<const Edge> edges);
   /// A user without evidence; only where evidence is kept for users.
   void add_user() { user_evidence_->add_place(); }
@@ -100,7 +109,8 @@ class Belief {
   /// A user's evidence counts for another node from now on; only where evidence is kept for users. `users`: those of
   /// the node that is left, without the one who moves.
   SolveSummary move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users);
-  /// Computes everything anew from the evidence and the graph, but for ln|M|, which does not change.
+  /// Computes everything anew from the evidence and the graph, but for ln|M|, which does not change. Throws
+  /// CapacityError before it begins if it would not fit.
   SolveSummary rebuild();
 
   /// The nodes whose belief one engine keeps; node k of the engine is nodes[k].
@@ -112,6 +122,8 @@ class Belief {
   /// How many changes ended above the engine's tolerance.
   [[nodiscard]] std::size_t unconverged_solves() const { return unconverged_solves_; }
   [[nodiscard]] std::size_t bytes() const;
+  /// Throws CapacityError if a copy would not fit.
+  void check_copy_fits() const;
 
   void save(BinaryWriter& out) const;
   Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options);
@@ -123,20 +135,48 @@ class Belief {
     NodeId index = 0;
   };
 
+  [[nodiscard]] double largest_degree(NodeId node, EngineKind kind) const;
+  void check_degrees_in_sparse(std::span<const NodeId> parts, std::span<const Edge> edges) const;
   [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
   /// How many threads a change of many rewards may use.
   [[nodiscard]] std::size_t thread_count() const;
+
+  // Many rewards at once: bulk.cpp.
+  /// The rewards of one component.
+  struct BulkPart {
+    NodeId component = 0;
+    std::size_t rewards = 0;
+    std::size_t nodes = 0;  // that they are about
+  };
+  class BulkChange;
+  /// What was observed before a batch.
+  struct EvidenceBefore {
+    std::vector<std::vector<Evidence::Before>> of_nodes;
+    std::vector<Evidence::Before> of_users;
+  };
+  [[nodiscard]] bool learns_in_a_copy(const Engine& engine, std::size_t rewards) const;
   [[nodiscard]] std::vector<std::uint32_t> order_by_node(std::span<const UserReward> rewards) const;
-  void check_bulk_fits(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node) const;
-  void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
+  [[nodiscard]] std::vector<BulkPart> parts_of(std::span<const UserReward> rewards,
+                                               std::span<const std::uint32_t> by_node) const;
+  [[nodiscard]] double bulk_bytes(std::span<const BulkPart> parts, std::size_t rewards, std::size_t of) const;
+  void check_bulk_fits(std::span<const BulkPart> parts, std::size_t rewards) const;
+  void check_merge_fits(std::span<const NodeId> nodes) const;
+  void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads,
+                    EvidenceBefore& before);
+  void put_back(EvidenceBefore& before);
+  void run(BulkChange& change, double needed, std::size_t rewards);
+  SolveSummary rebuild(Component& component, const std::function<void(double)>& progress);
+
+  void check_edges_fit(std::span<const Edge> edges) const;
+  [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;
+  Engine::Changed change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress);
   SolveSummary account_for(const Engine::Changed& changed);
   void add_component(Component component);
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);
-  template <typename Change>
-  Engine::Changed change_copy(Component& component, Change change);
+  void exchange(Component& component, std::unique_ptr<Engine>& engine);
   template <typename Work>
   void exclusively(Work work);
   void join(NodeId a, NodeId b);
@@ -154,6 +194,7 @@ class Belief {
   double log_determinant_ = 0.0;
   double log_determinant_error_ = 0.0;
   std::size_t unconverged_solves_ = 0;
+  std::size_t structure_changes_ = 0;  // of edges, nodes and components
   Access* access_ = nullptr;
 };
 

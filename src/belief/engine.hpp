@@ -3,6 +3,7 @@
 #include "belief/access.hpp"
 #include "belief/evidence.hpp"
 #include "belief/prior_matrix.hpp"
+#include "belief/work.hpp"
 #include "goblin/belief/options.hpp"
 #include "goblin/belief/solve_summary.hpp"
 
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -128,29 +130,28 @@ class Engine {
 
   virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
 
-  /// Learns many rewards at once, on so many threads, in the way that is cheapest for their number: the belief becomes
-  /// what it would be had they been learned one after the other. They are ordered by node, no context is zero, and
-  /// `evidence` holds them already.
+  /// Learns many rewards at once, in the way that is cheapest for their number: the belief becomes what it would be had
+  /// they been learned one after the other. They are ordered by node, no context is zero, and `evidence` holds them
+  /// already. If it throws, the belief means nothing until rebuild is called.
   virtual Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                             std::size_t threads) = 0;
+                             const Work& work) = 0;
 
-  /// What learn_many takes for so many rewards at so many nodes, beside the evidence: for each reward, and whatever
-  /// their number is.
-  struct BulkBytes {
-    double a_reward = 0.0;
-    double fixed = 0.0;
+  /// What a change of many things takes, beside the evidence: `kept` stays, `meanwhile` is given back at the end.
+  struct Bytes {
+    double kept = 0.0;
+    double meanwhile = 0.0;
   };
-  [[nodiscard]] virtual BulkBytes bulk_bytes(std::size_t /*rewards*/, std::size_t /*nodes*/) const { return {}; }
+  /// Of learn_many for so many rewards at so many nodes, on so many threads.
+  [[nodiscard]] virtual Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const = 0;
+  /// Of set_edges for so many edges.
+  [[nodiscard]] virtual Bytes edges_bytes(std::size_t edges, std::size_t threads) const = 0;
+  /// Of rebuild.
+  [[nodiscard]] virtual Bytes rebuild_bytes(std::size_t threads) const = 0;
 
-  /// Sets the weight of the edge between two nodes; 0 removes it.
-  virtual Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) = 0;
-
-  /// The same for many edges, each pair of nodes once: the belief is that of the last graph, whatever was in between.
-  virtual Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) {
-    Changed total;
-    for (const Edge& edge : edges) total.add(set_edge(edge.a, edge.b, edge.weight, evidence));
-    return total;
-  }
+  /// Sets the weights of edges, each pair of nodes once; 0 removes one. The belief becomes that of the last graph,
+  /// whatever was in between. If it throws, the belief means nothing until set_edges is called with the weights that
+  /// were there before.
+  virtual Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) = 0;
 
   /// Takes over the nodes of another engine, after its own, and what that one believes; no edge joins the two yet.
   /// `evidence` is that of both. False, and nothing changed, where an engine cannot do this for less than it costs to
@@ -162,14 +163,21 @@ class Engine {
   virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                   const ComponentEvidence& evidence) = 0;
 
-  /// Computes the belief anew from the prior matrix and the evidence, whatever it was before, on so many threads.
-  virtual SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) = 0;
+  /// Computes the belief anew from the prior matrix and the evidence, whatever it was before. If it throws, it can be
+  /// called again.
+  virtual SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) = 0;
 
   /// The engine for some of the nodes only, which no edge joins to the others.
   [[nodiscard]] virtual std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                         const ComponentEvidence& evidence) const = 0;
 
   virtual void save(BinaryWriter& out) const = 0;
+
+  /// EngineOptions::progress, for those who keep it.
+  virtual void set_progress(const std::function<void(double)>& /*progress*/) {}
+  /// Takes over what another engine of the same kind and prior matrix has found about that matrix. Decisions may be
+  /// made meanwhile.
+  virtual void take_prior_variances(const Engine& /*other*/) const {}
 
  protected:
   /// A number that other engines are not likely to have.
@@ -198,11 +206,15 @@ class Engine {
     }
   }
 
-  Changed learn_one_by_one(std::span<const NodeReward> rewards, std::size_t dimension) {
+  Changed learn_one_by_one(std::span<const NodeReward> rewards, std::size_t dimension, const Work& work = {}) {
     Changed total;
-    for (const NodeReward& one : rewards) total.add(learn(one.node, {one.context, dimension}, one.reward).change());
+    for (std::size_t k = 0; k < rewards.size(); ++k) {
+      total.add(learn(rewards[k].node, {rewards[k].context, dimension}, rewards[k].reward).change());
+      if ((k + 1) % tell_every == 0) work.tell(static_cast<double>(k + 1) / static_cast<double>(rewards.size()));
+    }
     return total;
   }
+  static constexpr std::size_t tell_every = 256;  // rewards
 
   /// The same at once, for what they have in common. `change` does not throw.
   template <typename Change>

@@ -1,22 +1,13 @@
 #pragma once
 
 #include "belief/engine.hpp"
+#include "belief/engine_costs.hpp"
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace goblin {
-
-/// The kind that `automatic` stands for in a component of this size, by what a reward costs, and why.
-struct EngineChoice {
-  EngineKind kind;
-  std::string reason;
-};
-[[nodiscard]] EngineChoice explain_engine(EngineKind wanted, std::size_t nodes, std::size_t edges,
-                                          std::size_t dimension);
-[[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t edges, std::size_t dimension);
 
 /// Makes engines.
 ///

@@ -4,13 +4,14 @@
 #include "binary.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace goblin {
 
 void Evidence::expect(std::size_t place) {
   if (sums_at_[place] != none) return;
-  sums_at_[place] = static_cast<std::uint32_t>(sums_.size());
   sums_.emplace_back();
+  sums_at_[place] = static_cast<std::uint32_t>(sums_.size() - 1);
 }
 
 Evidence::Sums& Evidence::sums(std::size_t place) {
@@ -46,6 +47,18 @@ void Evidence::clear(std::size_t place) {
   sums.count = 0;
   sums.squared_rewards = 0.0;
   std::fill(sums.numbers.begin(), sums.numbers.end(), 0.0);
+}
+
+Evidence::Before Evidence::before(std::size_t place) const {
+  Before result;
+  result.place_ = place;
+  if (at(place).count > 0) result.sums_ = sums_[sums_at_[place]];
+  return result;
+}
+
+void Evidence::put_back(Before& before) {
+  if (before.sums_.count == 0) return clear(before.place_);
+  std::swap(sums_[sums_at_[before.place_]], before.sums_);
 }
 
 UserEvidence Evidence::at(std::size_t place) const {

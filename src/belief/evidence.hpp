@@ -27,12 +27,24 @@ class Evidence {
   /// Notes that something will be observed at a place. From then on several threads may add at the same time, each to
   /// places of its own.
   void expect(std::size_t place);
+  /// The same, and takes the memory for it.
+  void reserve(std::size_t place) { sums(place); }
   /// O(d^2).
   void add(std::size_t place, std::span<const double> context, double reward);
   /// Adds sums that were taken elsewhere. O(d^2).
   void add(std::size_t place, const UserEvidence& sums);
   /// Forgets what was observed at a place.
   void clear(std::size_t place);
+
+  /// What was observed at a place, to be put back if a change is not to be.
+  class Before;
+  [[nodiscard]] Before before(std::size_t place) const;
+  /// Bit by bit. Takes no memory.
+  void put_back(Before& before);
+  /// What the numbers of a place take.
+  [[nodiscard]] double place_bytes() const {
+    return static_cast<double>((packed_size() + dimension_) * sizeof(double));
+  }
 
   [[nodiscard]] UserEvidence at(std::size_t place) const;
 
@@ -58,6 +70,12 @@ class Evidence {
   std::size_t dimension_;
   std::vector<std::uint32_t> sums_at_;  // where a place's sums are in sums_
   std::vector<Sums> sums_;
+};
+
+class Evidence::Before {
+  friend class Evidence;
+  std::size_t place_ = 0;
+  Sums sums_;  // no numbers where nothing was observed
 };
 
 }  // namespace goblin

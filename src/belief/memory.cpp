@@ -1,5 +1,8 @@
 #include "belief/memory.hpp"
 
+#include "belief/byte_count.hpp"
+#include "goblin/error.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -37,6 +40,34 @@ std::size_t free_memory() {
 
 std::size_t available_bytes(const EngineOptions& options) {
   return options.memory_limit > 0 ? options.memory_limit : free_memory();
+}
+
+std::size_t available_bytes(const EngineOptions& options, const std::function<std::size_t()>& taken) {
+  const std::size_t available = available_bytes(options);
+  return options.memory_limit > 0 ? available - std::min(available, taken()) : available;
+}
+
+void check_memory(std::string_view work, double needed, const EngineOptions& options,
+                  const std::function<std::size_t()>& taken,
+                  const std::function<std::string(std::size_t available)>& what_fits) {
+  constexpr double little = 1e7;  // not worth to ask the machine what it has
+  if (options.memory_limit == 0 && needed < little) return;
+  const std::size_t available = available_bytes(options, taken);
+  const std::size_t bytes = byte_count(needed);
+  if (bytes <= available) return;
+  throw CapacityError(fmt::format("{} needs {}, more than the {} there are; {}", work, readable_bytes(bytes),
+                                  readable_bytes(available), what_fits(available)),
+                      bytes, available);
+}
+
+std::size_t most_that_fit(std::size_t most, std::size_t available,
+                          const std::function<double(std::size_t count)>& bytes) {
+  std::size_t fits = 0;
+  for (std::size_t beyond = most + 1; beyond - fits > 1;) {
+    const std::size_t middle = fits + (beyond - fits) / 2;
+    (byte_count(bytes(middle)) <= available ? fits : beyond) = middle;
+  }
+  return fits;
 }
 
 std::string readable_bytes(std::size_t bytes) {

@@ -1,18 +1,21 @@
 // Evidence that another belief has gathered.
 
 #include "belief/belief.hpp"
+#include "belief/memory.hpp"
 #include "belief/symmetric_matrix.hpp"
 #include "jobs.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <fmt/format.h>
 
 namespace goblin {
 namespace {
@@ -91,6 +94,30 @@ double Belief::longest_learned(NodeId node) const {
                   std::sqrt(trace(evidence_.at(node).contexts, dimension())));
 }
 
+/// About d rewards a node, twice its sums, and those of the users.
+void Belief::check_merge_fits(std::span<const NodeId> nodes) const {
+  const auto d = static_cast<double>(dimension());
+  double bytes = static_cast<double>(nodes.size()) * (d * (d + 1.0) * sizeof(double) + evidence_.place_bytes());
+  bytes += static_cast<double>(nodes.size() * dimension() * sizeof(UserReward));
+  if (user_evidence_) bytes += 2.0 * static_cast<double>(user_evidence_->bytes());
+  std::map<NodeId, BulkPart> parts;
+  for (const NodeId node : nodes) {
+    BulkPart& part = parts[places_[node].component];
+    part.component = places_[node].component;
+    part.rewards += dimension();
+    ++part.nodes;
+  }
+  std::vector<BulkPart> list;
+  list.reserve(parts.size());
+  for (const auto& [component, part] : parts) list.push_back(part);
+  const std::size_t rewards = nodes.size() * dimension();
+  if (rewards > 0) bytes += bulk_bytes(list, rewards, rewards);
+  check_memory(
+      fmt::format("merging what was learned at {} nodes", nodes.size()), bytes, options_,
+      [this] { return this->bytes(); },
+      [](std::size_t /*available*/) { return std::string("it is done at once, so nothing less fits"); });
+}
+
 /// The engines learn a few rewards a node that say as much as the other's evidence, in the way that is cheapest for
 /// their number. The evidence itself becomes the sum of both.
 SolveSummary Belief::merge(const Belief& other) {
@@ -98,6 +125,7 @@ SolveSummary Belief::merge(const Belief& other) {
   for (NodeId node = 0; node < node_count(); ++node) {
     if (other.evidence_.at(node).count > 0) nodes.push_back(node);
   }
+  check_merge_fits(nodes);
   std::vector<EquivalentRewards> equivalent(nodes.size());
   constexpr std::size_t share = 256;  // nodes of one job
   run_jobs((nodes.size() + share - 1) / share, thread_count(), [&](std::size_t job) {
@@ -110,6 +138,7 @@ SolveSummary Belief::merge(const Belief& other) {
   std::vector<UserReward> rewards;
   Evidence sums(dimension(), node_count());
   for (std::size_t k = 0; k < nodes.size(); ++k) {
+    evidence_.reserve(nodes[k]);
     sums.add(nodes[k], evidence_.at(nodes[k]));
     sums.add(nodes[k], other.evidence_.at(nodes[k]));
     for (Eigen::Index column = 0; column < equivalent[k].rewards.size(); ++column) {
@@ -123,6 +152,8 @@ SolveSummary Belief::merge(const Belief& other) {
   const double longest_of_both = std::max(longest_learned_, other.longest_learned_);
 
   // These rewards are nobody's: the users' evidence is kept out of it.
+  std::optional<Evidence> users_of_both = user_evidence_;
+  for (NodeId user = 0; user < user_evidence_count(); ++user) users_of_both->add(user, other.user_evidence_->at(user));
   std::optional<Evidence> of_users = std::exchange(user_evidence_, std::nullopt);
   SolveSummary summary;
   try {
@@ -131,13 +162,11 @@ SolveSummary Belief::merge(const Belief& other) {
     user_evidence_ = std::move(of_users);
     throw;
   }
-  user_evidence_ = std::move(of_users);
+  // From here on nothing takes memory, so that nothing can go wrong.
+  user_evidence_ = std::move(users_of_both);
   for (const NodeId node : nodes) {
     evidence_.clear(node);
     evidence_.add(node, sums.at(node));
-  }
-  for (NodeId user = 0; user < user_evidence_count(); ++user) {
-    user_evidence_->add(user, other.user_evidence_->at(user));
   }
   rewards_ = rewards_of_both;
   longest_learned_ = longest_of_both;

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "belief/prior_matrix.hpp"
 #include "belief/symmetric_matrix.hpp"
-#include "goblin/graph/names.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -14,8 +14,50 @@
 
 namespace goblin {
 
-/// A few columns B, n d numbers each, that are zero but at one or two nodes. The precision N gains or loses B B^T when
-/// an edge or the evidence of a node changes.
+/// The columns B by which some edges change a matrix over the nodes: sqrt(weight) (e_a - e_b) (x) I_d for each edge,
+/// the coupling counted in. The precision N gains or loses B B^T, and with d = 1 so does A.
+class EdgeColumns {
+ public:
+  explicit EdgeColumns(std::vector<Edge> edges) : edges_(std::move(edges)) {}
+
+  [[nodiscard]] std::span<const Edge> edges() const { return edges_; }
+  [[nodiscard]] bool empty() const { return edges_.empty(); }
+  [[nodiscard]] static double root(const Edge& edge) { return std::sqrt(edge.weight); }
+
+  /// B^T Y, for Y with d rows a node.
+  [[nodiscard]] Eigen::MatrixXd times(const Eigen::MatrixXd& solutions, Eigen::Index d) const {
+    Eigen::MatrixXd result(static_cast<Eigen::Index>(edges_.size()) * d, solutions.cols());
+    Eigen::Index row = 0;
+    for (const Edge& edge : edges_) {
+      result.middleRows(row, d) = root(edge) * (solutions.middleRows(static_cast<Eigen::Index>(edge.a) * d, d) -
+                                                solutions.middleRows(static_cast<Eigen::Index>(edge.b) * d, d));
+      row += d;
+    }
+    return result;
+  }
+
+ private:
+  std::vector<Edge> edges_;  // with what they gain or lose for weights, all positive
+};
+
+/// The edges that gain and those that lose, if they get these weights in the graph of a prior matrix.
+struct EdgeChanges {
+  EdgeChanges(const PriorMatrix& prior, std::span<const Edge> edges) : gains({}), losses({}) {
+    std::vector<Edge> more;
+    std::vector<Edge> less;
+    for (const Edge& edge : edges) {
+      const double change = prior.coupling() * (edge.weight - prior.graph().weight(edge.a, edge.b));
+      if (change != 0.0) (change > 0.0 ? more : less).push_back({edge.a, edge.b, std::abs(change)});
+    }
+    gains = EdgeColumns(std::move(more));
+    losses = EdgeColumns(std::move(less));
+  }
+  EdgeColumns gains;
+  EdgeColumns losses;
+};
+
+/// A few columns B, n d numbers each, that are zero but at one node. The precision N gains or loses B B^T when the
+/// evidence of the node changes.
 class ChangeColumns {
  public:
   struct Block {
@@ -23,12 +65,6 @@ class ChangeColumns {
     Eigen::MatrixXd rows;  // d x rank
   };
 
-  /// The edge between a and b gains or loses `weight`, the coupling counted in.
-  static ChangeColumns of_edge(NodeId a, NodeId b, double weight, std::size_t dimension) {
-    const auto d = static_cast<Eigen::Index>(dimension);
-    const Eigen::MatrixXd root = std::sqrt(weight) * Eigen::MatrixXd::Identity(d, d);
-    return ChangeColumns({{a, root}, {b, -root}});
-  }
   /// A node gains or loses sums of contexts (UserEvidence::contexts, not empty).
   static ChangeColumns of_contexts(std::size_t node, std::span<const double> contexts, std::size_t dimension) {
     return ChangeColumns({{node, root_of(contexts, dimension)}});

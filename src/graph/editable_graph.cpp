@@ -60,10 +60,10 @@ void EditableGraph::add_nodes(std::size_t count) {
 EditableGraph::Row& EditableGraph::row(NodeId node) {
   Edits& edits = this->edits();
   if (edits.row_of[node] == none) {
-    edits.row_of[node] = static_cast<std::uint32_t>(edits.rows.size());
     const auto neighbours = base_.neighbours(node);
     const auto weights = base_.weights(node);
     edits.rows.push_back({{neighbours.begin(), neighbours.end()}, {weights.begin(), weights.end()}});
+    edits.row_of[node] = static_cast<std::uint32_t>(edits.rows.size() - 1);
   }
   return edits.rows[edits.row_of[node]];
 }
@@ -91,6 +91,14 @@ void EditableGraph::set_end(NodeId from, NodeId to, double weight) {
 void EditableGraph::set_weight(NodeId a, NodeId b, double weight) {
   const double before = this->weight(a, b);
   if (weight == before) return;
+  // What takes memory comes first: both ends change, or none.
+  for (const NodeId node : {a, b}) {
+    Row& row = this->row(node);
+    const std::size_t size = row.neighbours.size();
+    if (before > 0.0 || (row.neighbours.capacity() > size && row.weights.capacity() > size)) continue;
+    row.neighbours.reserve(2 * size + 1);
+    row.weights.reserve(2 * size + 1);
+  }
   set_end(a, b, weight);
   set_end(b, a, weight);
   if (before == 0.0) ++edits_->edge_count;

@@ -90,9 +90,10 @@ TEST(Bandit, picks_an_engine_per_component_and_says_why) {
   const auto summary = bandit.summary();
   ASSERT_EQ(summary.components.size(), 3);
   EXPECT_EQ(summary.components[0].engine, EngineKind::sparse);
-  EXPECT_THAT(summary.components[0].reason, AllOf(HasSubstr("large: a reward takes about"), HasSubstr(" ms")));
+  EXPECT_THAT(summary.components[0].reason,
+              AllOf(HasSubstr("large, but a round takes less than 10 ms: about "), HasSubstr(" a reward, ")));
   EXPECT_EQ(summary.components[1].engine, EngineKind::dense);
-  EXPECT_THAT(summary.components[1].reason, AllOf(HasSubstr("small: a reward takes about"), HasSubstr("with sparse")));
+  EXPECT_THAT(summary.components[1].reason, AllOf(HasSubstr("small: about "), HasSubstr("; sparse: ")));
   EXPECT_EQ(summary.components[2].nodes, 1);
   EXPECT_GT(summary.components[0].bytes, summary.components[1].bytes);
   EXPECT_GT(summary.bytes, summary.components[0].bytes);

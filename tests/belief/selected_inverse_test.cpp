@@ -79,7 +79,7 @@ TEST(SelectedInverse, is_the_diagonal_of_the_whole_inverse) {
       const auto plan = EliminationPlan::make(graph, dimension, no_limit, no_limit);
       ASSERT_TRUE(plan);
       const auto add = [&](std::size_t node, Eigen::Ref<MatrixXd> block) { block += sum_of(node, d); };
-      SelectedInverse selected(*plan, prior, add, 2);
+      SelectedInverse selected(*plan, prior, add, {.threads = 2, .spare_bytes = {}, .progress = {}});
       ASSERT_TRUE(selected.log_determinant());
       EXPECT_NEAR(*selected.log_determinant(), 2.0 * factor.matrixLLT().diagonal().array().log().sum(),
                   1e-11 * static_cast<double>(precision.rows()));

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -223,7 +224,9 @@ class Bandit {
   /// that costs at most d rewards, sparse learns some dozens of changes side by side, and from about a reward a row of
   /// N on (sparse: some thousands) the belief is computed anew, which costs the same for any number. Local solves once
   /// for all means; where rewards are very many it knows ln|M| less well afterwards (docs/engines.md). Throws
-  /// CapacityError, before it learns anything, if many at once would not fit.
+  /// CapacityError, before it learns anything, if many at once would not fit. If something stops it half way, memory
+  /// that runs out or what EngineOptions::progress throws, nothing was learned: the evidence is as it was, and so is
+  /// the belief, where need be computed anew from it. The same holds for update_edges and merge.
   SolveSummary update(std::span<const Observation> batch);
   SolveSummary update(const RewardTable& table);
   /// Throw what update would throw, and learn nothing.
@@ -255,8 +258,9 @@ class Bandit {
   /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
   /// that the other has evidence of.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
-  /// EngineOptions::threads, which no model file holds.
+  /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);
+  void set_progress(std::function<void(double share)> progress);
   /// Only scores depend on alpha, so it may change at any time.
   void set_alpha(double alpha);
   /// Computes the belief anew from the evidence and the graph, which it follows from; a check rather than a need. Costs
@@ -297,6 +301,9 @@ class Bandit {
   [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;
 
   [[nodiscard]] BanditSummary summary() const;
+  /// How much more memory it may take: EngineOptions::memory_limit less what the belief takes, or what the machine has
+  /// free.
+  [[nodiscard]] std::size_t free_bytes() const;
 
   /// Writes the bandit to a file, all of it or nothing: docs/model-file.md has the format. Throws std::system_error if
   /// the file cannot be written. With `names`, one for each user in the order of their indices, the file says these
@@ -311,6 +318,8 @@ class Bandit {
 
  private:
   struct State;
+  void check_some(std::span<const Observation> batch, std::size_t first, std::size_t end) const;
+  void check_some(const RewardTable& table, std::size_t first, std::size_t end) const;
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
   friend class SharedBandit;

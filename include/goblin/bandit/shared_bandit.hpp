@@ -109,6 +109,9 @@ class SharedBandit {
   [[nodiscard]] Bandit snapshot() const;
   /// Saves a snapshot; changes wait for the copy, not for the file.
   void save(const std::filesystem::path& path, const Names& names = {}) const;
+  /// Saving a snapshot finds variances that nobody had asked for yet (docs/engines.md#sparse). This takes them over, so
+  /// that the next snapshot has them; save does it by itself.
+  void take_variances(const Bandit& snapshot) const;
   [[nodiscard]] EvidenceCopy evidence(UserRef user) const;
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
@@ -122,6 +125,8 @@ class SharedBandit {
   auto look(Ask ask) const;
   template <typename Work>
   auto write(Work work);
+  template <typename Batch>
+  void check_in_pieces(const Batch& batch, std::size_t size) const;
 
   std::unique_ptr<State> state_;
 };

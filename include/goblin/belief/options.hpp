@@ -41,11 +41,13 @@ struct EngineOptions {
   /// belief is the same for any number. A model file does not hold it.
   std::size_t threads = 0;
   /// The bytes that a bandit may take; 0 stands for what the machine has free. It is compared with what the bandit will
-  /// need when the bandit is made, and again when an edge joins two components. A model file does not hold it.
+  /// need when the bandit is made, when an edge joins two components, and before many rewards or edges change it at
+  /// once, it is merged or computed anew. A model file does not hold it.
   std::size_t memory_limit = 0;
-  /// Called now and then while a bandit is made or saved, with the share that is done, 0 to 1, from the thread that
-  /// makes or saves it. What it throws stops the work and reaches the caller: there is no bandit then, or no new file.
-  /// A model file does not hold it.
+  /// Called now and then while a bandit is made or saved, learns many rewards or edges at once, is merged or computed
+  /// anew, with the share that is done, 0 to 1, from the thread that asked for it. What it throws stops the work and
+  /// reaches the caller: there is no bandit then, no new file, or a bandit that has learned nothing of it. It must not
+  /// call the bandit. A model file does not hold it.
   std::function<void(double share)> progress = {};
 };
 

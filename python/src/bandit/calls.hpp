@@ -36,6 +36,12 @@ inline void check_given(const char* call, const char* name, nb::handle value) {
   if (value.ptr() == Py_Ellipsis) throw nb::type_error((std::string(call) + ": " + name + " is missing").c_str());
 }
 
+/// Called while a bandit is made, saved or learns many rewards, without the GIL: Ctrl-C is heard, and stops it.
+inline void hear_signals(double /*share*/) {
+  const nb::gil_scoped_acquire acquired;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 /// What ask(bandit) gives, without the GIL.
 template <typename Ask>
 auto asked(const PythonBandit& self, Ask ask) {

@@ -20,6 +20,7 @@ void copy(PythonBandit* self, const PythonBandit& other) {
 /// The bandit of a model file.
 void load(PythonBandit* self, const std::string& path) {
   Bandit loaded = without_gil([&] { return Bandit::load(path); });
+  loaded.set_progress(hear_signals);
   const Names texts = loaded.graph().names();
   const PythonNames users = PythonNames::of_model(texts, loaded.user_count());
   new (self) PythonBandit(std::move(loaded), users, !texts.empty());
@@ -31,7 +32,10 @@ void save(const PythonBandit& self, const std::string& path) {
   const Bandit snapshot = snapshot_of(self);
   const Names texts = self.users.texts();
   lock.unlock();
-  without_gil([&] { snapshot.save(path, texts); });
+  without_gil([&] {
+    snapshot.save(path, texts);
+    self.bandit.take_variances(snapshot);
+  });
 }
 
 /// What a pickle holds: the bytes of a model file, and the users.
@@ -46,6 +50,7 @@ nb::tuple content(const PythonBandit& self) {
 
 void restore(PythonBandit* self, const nb::bytes& content, nb::handle given_users) {
   Bandit bandit = without_gil([&] { return Bandit::from_bytes({content.c_str(), content.size()}); });
+  bandit.set_progress(hear_signals);
   const PythonNames users(given_users, "user");
   if (users.size() != bandit.user_count()) {
     throw std::invalid_argument("users: " + std::to_string(users.size()) + " (must be " +

@@ -41,12 +41,6 @@ void set_ridge(BanditOptions& options, nb::handle given) {
   options.node_ridges.assign(ridges.all().begin(), ridges.all().end());
 }
 
-/// Called while a bandit is made or saved, without the GIL: Ctrl-C is heard, and stops it.
-void hear_signals(double /*share*/) {
-  const nb::gil_scoped_acquire acquired;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 /// The options that are given by name; the others keep the library's defaults.
 BanditOptions options_of(const nb::dict& given) {
   BanditOptions options;

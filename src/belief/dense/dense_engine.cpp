@@ -34,6 +34,10 @@ constexpr double fewest_digits_left = 1e-2;
 /// How many rank-one updates wait for each other: the larger the matrix, the more a pass over it costs.
 Index waiting_room(Index rows) { return std::clamp<Index>(rows / 16, 1, 32); }
 
+double log_determinant_of(const Eigen::LLT<MatrixXd>& factor) {
+  return 2.0 * factor.matrixLLT().diagonal().array().log().sum();
+}
+
 /// c, node after node.
 VectorXd rewards_of(const ComponentEvidence& evidence, Index nodes, std::size_t dimension) {
   VectorXd result = VectorXd::Zero(nodes * static_cast<Index>(dimension));
@@ -53,8 +57,7 @@ DenseEngine::DenseEngine(const PriorMatrix& prior, std::size_t dimension) : Dens
   compute_prior_inverse();
 }
 
-/// A^{-1}, by Cholesky. O(n^3).
-void DenseEngine::compute_prior_inverse() {
+MatrixXd DenseEngine::prior_precision() const {
   const auto n = static_cast<Index>(node_count());
   MatrixXd precision = MatrixXd::Zero(n, n);
   for (Index i = 0; i < n; ++i) {
@@ -64,11 +67,10 @@ void DenseEngine::compute_prior_inverse() {
       precision(i, neighbours[k]) = -prior_.coupling() * graph().weights(i)[k];
     }
   }
-  prior_inverse_ = precision.llt().solve(MatrixXd::Identity(n, n));
+  return precision;
 }
 
-/// N^{-1} and w from the prior matrix and the evidence, by Cholesky. O((n d)^3).
-void DenseEngine::compute_belief(const ComponentEvidence& evidence) {
+MatrixXd DenseEngine::precision(const ComponentEvidence& evidence) const {
   const auto d = static_cast<Index>(dimension_);
   const auto n = static_cast<Index>(node_count());
   MatrixXd precision = MatrixXd::Zero(n * d, n * d);
@@ -82,11 +84,30 @@ void DenseEngine::compute_belief(const ComponentEvidence& evidence) {
           .setConstant(-prior_.coupling() * graph().weights(i)[k]);
     }
   }
-  const Eigen::LLT<MatrixXd> factor(precision);
-  inverse_ = factor.solve(MatrixXd::Identity(n * d, n * d));
-  waiting_.resize(n * d, waiting_room(n * d));
+  return precision;
+}
+
+/// A^{-1}, by Cholesky. O(n^3).
+double DenseEngine::compute_prior_inverse() {
+  const Eigen::LLT<MatrixXd> factor(prior_precision());
+  prior_inverse_ = factor.solve(MatrixXd::Identity(factor.rows(), factor.rows()));
+  return log_determinant_of(factor);
+}
+
+/// N^{-1} and w from the prior matrix and the evidence, by Cholesky. O((n d)^3).
+double DenseEngine::compute_belief(const ComponentEvidence& evidence) {
+  const Eigen::LLT<MatrixXd> factor(precision(evidence));
+  inverse_ = factor.solve(MatrixXd::Identity(factor.rows(), factor.rows()));
+  waiting_.resize(factor.rows(), waiting_room(factor.rows()));
   waiting_count_ = 0;
-  mean_ = factor.solve(rewards_of(evidence, n, dimension_));
+  mean_ = factor.solve(rewards_of(evidence, static_cast<Index>(node_count()), dimension_));
+  return log_determinant_of(factor);
+}
+
+/// ln|M| = ln|N| - d ln|A|.
+double DenseEngine::log_determinant(const ComponentEvidence& evidence) const {
+  return log_determinant_of(Eigen::LLT<MatrixXd>(precision(evidence))) -
+         static_cast<double>(dimension_) * log_determinant_of(Eigen::LLT<MatrixXd>(prior_precision()));
 }
 
 /// w = N^{-1} c; nothing waits.
@@ -94,7 +115,7 @@ void DenseEngine::compute_mean(const ComponentEvidence& evidence) {
   mean_ = inverse_.selfadjointView<Eigen::Lower>() * rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
 }
 
-SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence, std::size_t /*threads*/) {
+SolveSummary DenseEngine::rebuild(const ComponentEvidence& evidence, const Work& /*work*/) {
   compute_prior_inverse();
   if (has_learned()) compute_belief(evidence);
   for (std::size_t node = 0; !has_learned() && node < node_count(); ++node) {
@@ -304,11 +325,43 @@ MatrixXd DenseEngine::solve(const ChangeColumns& columns) const {
   return solutions;
 }
 
+bool DenseEngine::many(std::size_t rewards) const {
+  constexpr double rewards_per_row = 2.0;
+  return static_cast<double>(rewards) > rewards_per_row * row_count();
+}
+
+Engine::Bytes DenseEngine::bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t /*threads*/) const {
+  const double rows = row_count();
+  Bytes result;
+  if (!has_learned())
+    result.kept = 8.0 * rows * (rows + static_cast<double>(waiting_room(static_cast<Index>(rows))) + 1.0);
+  if (!many(rewards)) return result;
+  // The contexts, and then what rebuild takes or, for ln|N|, three matrices with a row for each of at most d contexts a
+  // node.
+  const double columns = static_cast<double>(nodes * dimension_);
+  result.meanwhile = 8.0 * (columns * static_cast<double>(dimension_ + 1) + 3.0 * std::max(rows, columns) * rows);
+  return result;
+}
+
+/// N, its factor and the new inverse.
+Engine::Bytes DenseEngine::rebuild_bytes(std::size_t /*threads*/) const {
+  const double rows = row_count();
+  const auto n = static_cast<double>(node_count());
+  return {.kept = 0.0, .meanwhile = 24.0 * (has_learned() ? rows * rows : n * n)};
+}
+
+/// Two matrices with a column for each dimension of an edge, and one with a row as well; or as rebuild, if less.
+Engine::Bytes DenseEngine::edges_bytes(std::size_t edges, std::size_t threads) const {
+  const double rows = has_learned() ? row_count() : static_cast<double>(node_count());
+  const double columns = static_cast<double>(edges) * (has_learned() ? static_cast<double>(dimension_) : 1.0);
+  if (columns > rows) return rebuild_bytes(threads);
+  return {.kept = 0.0, .meanwhile = 8.0 * (2.0 * rows * columns + 2.0 * columns * columns)};
+}
+
 /// (n d)^2 multiplications a reward or, if there are more than some rewards a row, (n d)^3 for all of them.
 Engine::Changed DenseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                                        std::size_t /*threads*/) {
-  constexpr std::size_t rewards_per_row = 2;
-  if (rewards.size() <= rewards_per_row * node_count() * dimension_) return learn_one_by_one(rewards, dimension_);
+                                        const Work& work) {
+  if (!many(rewards.size())) return learn_one_by_one(rewards, dimension_, work);
   start_learning();
   apply_waiting();
   // ln|N| gains ln|I + B^T N^{-1} B|, B the contexts.
@@ -331,46 +384,99 @@ Engine::Changed DenseEngine::learn_many(std::span<const NodeReward> rewards, con
   return result;
 }
 
-Engine::Changed DenseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
-  const double k = prior_.coupling() * (weight - graph().weight(a, b));
-  const double sign = k < 0.0 ? -1.0 : 1.0;
-  const auto columns = ChangeColumns::of_edge(a, b, std::abs(k), dimension_);
-  prior_.set_edge(a, b, weight);
-  apply_waiting();
+/// Y = N^{-1} B; nothing waits.
+MatrixXd DenseEngine::solve(const EdgeColumns& columns) const {
+  const auto d = static_cast<Index>(dimension_);
+  MatrixXd solutions(inverse_.rows(), static_cast<Index>(columns.edges().size()) * d);
+  const auto add = [&](NodeId node, Index at, double factor, bool first) {
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      auto target = solutions.block(static_cast<Index>(j) * d, at, d, d);
+      if (first) target.setZero();
+      target += factor * block(j, node);
+    }
+  };
+  Index at = 0;
+  for (const Edge& edge : columns.edges()) {
+    add(edge.a, at, EdgeColumns::root(edge), true);
+    add(edge.b, at, -EdgeColumns::root(edge), false);
+    at += d;
+  }
+  return solutions;
+}
 
-  const VectorXd column = prior_inverse_.col(a) - prior_inverse_.col(b);
-  const double factor = 1.0 + k * (column[a] - column[b]);
+/// The edges that gain weight are one change of A and of N, those that lose some another, of d columns an edge; so many
+/// that there are more columns than rows are (n d)^3, for any number of them.
+Engine::Changed DenseEngine::set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence,
+                                       const Work& /*work*/) {
+  const EdgeChanges changes(prior_, edges);
+  const auto set_weights = [&](bool gaining) {
+    for (const Edge& edge : edges) {
+      if ((edge.weight > graph().weight(edge.a, edge.b)) == gaining) prior_.set_edge(edge.a, edge.b, edge.weight);
+    }
+  };
+  Changed total;
+  if (edges.size() > node_count()) {
+    const double before = has_learned() ? log_determinant(evidence) : 0.0;
+    set_weights(true);
+    set_weights(false);
+    const double of_prior = compute_prior_inverse();
+    if (has_learned()) {
+      total.log_determinant = compute_belief(evidence) - static_cast<double>(dimension_) * of_prior - before;
+    }
+    digits_left_ = 1.0;
+    return total;
+  }
+  apply_waiting();
+  set_weights(true);
+  total.add(change_edges(changes.gains, 1.0, evidence));
+  set_weights(false);
+  total.add(change_edges(changes.losses, -1.0, evidence));
+  return total;
+}
+
+/// Nothing waits, and the prior matrix has the change already.
+Engine::Changed DenseEngine::change_edges(const EdgeColumns& columns, double sign, const ComponentEvidence& evidence) {
+  if (columns.empty()) return {};
+  const auto d = static_cast<Index>(dimension_);
+  const MatrixXd prior_solutions = columns.times(prior_inverse_, 1).transpose();
+  const PrecisionChange prior_change(sign, columns.times(prior_solutions, 1));
   std::optional<PrecisionChange> change;
   MatrixXd solutions;
   if (has_learned()) {
     solutions = solve(columns);
-    change.emplace(sign, columns.times(solutions));
+    change.emplace(sign, columns.times(solutions, d));
   }
-  if (sign < 0.0) digits_left_ *= std::min(factor, change ? change->smallest_pivot() : 1.0);
-  double prior_change = 0.0;
+  if (sign < 0.0) {
+    digits_left_ *= std::min(prior_change.smallest_pivot(), change ? change->smallest_pivot() : 1.0);
+  }
+  double change_of_prior = 0.0;
   Changed result;
   if (sign > 0.0 || digits_left_ >= fewest_digits_left) {
-    prior_inverse_ -= (k / factor) * column * column.transpose();
-    prior_change = std::log(factor);
+    const MatrixXd prior_terms = prior_change.terms(prior_solutions);
+    prior_inverse_ -= sign * prior_terms * prior_terms.transpose();
+    change_of_prior = prior_change.log_determinant();
     if (change) {
       const MatrixXd terms = change->terms(solutions);
-      const VectorXd difference = columns.times(mean_);
+      const VectorXd difference = columns.times(mean_, d);
       mean_ -= sign * terms * change->terms(difference.transpose()).transpose();
       inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -sign);
       result.log_determinant = change->log_determinant();
     }
   } else {
-    // Computed anew; the determinants by the way back, putting the weight in again, where nothing cancels.
+    // Computed anew; the determinants by the way back, putting the weights in again, where nothing cancels.
     compute_prior_inverse();
-    prior_change = -std::log1p(-k * (prior_inverse_(a, a) + prior_inverse_(b, b) - 2.0 * prior_inverse_(a, b)));
+    const auto way_back = [&columns](const MatrixXd& solved, Index rows) {
+      return -PrecisionChange(1.0, columns.times(solved, rows)).log_determinant();
+    };
+    change_of_prior = way_back(columns.times(prior_inverse_, 1).transpose(), 1);
     if (has_learned()) {
       compute_belief(evidence);
-      result.log_determinant = -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
+      result.log_determinant = way_back(solve(columns), d);
     }
     digits_left_ = 1.0;
   }
   // Before the first reward N is A (x) I_d, and ln|M| stays 0.
-  if (has_learned()) result.log_determinant -= static_cast<double>(dimension_) * prior_change;
+  if (has_learned()) result.log_determinant -= static_cast<double>(dimension_) * change_of_prior;
   return result;
 }
 

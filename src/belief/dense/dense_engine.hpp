@@ -30,12 +30,14 @@ class DenseEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
-  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                     std::size_t threads) override;
-  Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
+  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
+  [[nodiscard]] Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const override;
+  [[nodiscard]] Bytes edges_bytes(std::size_t edges, std::size_t threads) const override;
+  [[nodiscard]] Bytes rebuild_bytes(std::size_t threads) const override;
+  Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
-  SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
   void save(BinaryWriter& out) const override;
@@ -61,9 +63,17 @@ class DenseEngine final : public Engine {
 
   [[nodiscard]] bool has_learned() const { return inverse_.size() > 0; }
   void start_learning();
-  void compute_prior_inverse();
-  void compute_belief(const ComponentEvidence& evidence);
+  [[nodiscard]] double row_count() const { return static_cast<double>(node_count() * dimension_); }
+  [[nodiscard]] bool many(std::size_t rewards) const;
+  /// Both give the logarithm of the determinant, of A and of N.
+  double compute_prior_inverse();
+  double compute_belief(const ComponentEvidence& evidence);
+  [[nodiscard]] double log_determinant(const ComponentEvidence& evidence) const;
+  [[nodiscard]] Eigen::MatrixXd prior_precision() const;
+  [[nodiscard]] Eigen::MatrixXd precision(const ComponentEvidence& evidence) const;
   void compute_mean(const ComponentEvidence& evidence);
+  Changed change_edges(const class EdgeColumns& columns, double sign, const ComponentEvidence& evidence);
+  [[nodiscard]] Eigen::MatrixXd solve(const EdgeColumns& columns) const;
   [[nodiscard]] Eigen::MatrixXd solve(const class ChangeColumns& columns) const;
   void apply_waiting();
   [[nodiscard]] Eigen::VectorXd column(std::size_t node, const Eigen::VectorXd& x) const;

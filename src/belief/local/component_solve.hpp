@@ -43,10 +43,14 @@ class ComponentSolve {
         block_product_(direction_.size()),
         product_(direction_.size()) {}
 
-  /// Until no |r_j| / slope_j is above `goal`, or it does not get on. Gives the number of iterations.
-  std::size_t run(double goal) {
+  /// Until no |r_j| / slope_j is above `goal`, or it does not get on. Gives the number of iterations. After each it
+  /// tells about which share is done: of the digits that the largest residual has to lose.
+  template <typename Tell>
+  std::size_t run(double goal, const Tell& tell) {
     constexpr std::size_t most_iterations = 2000;
     Residual residual = move(0.0);
+    const double first = residual.largest;
+    const double digits = std::log(first / goal);
     turn(0.0);
     std::size_t iteration = 0;
     while (residual.largest > goal && iteration < most_iterations) {
@@ -57,6 +61,7 @@ class ComponentSolve {
       ++iteration;
       if (!(residual.energy > 0.0 && std::isfinite(residual.energy))) break;
       turn(residual.energy / energy);
+      tell(digits > 0.0 ? std::clamp(std::log(first / residual.largest) / digits, 0.0, 1.0) : 0.0);
     }
     return iteration;
   }

@@ -17,32 +17,53 @@ namespace goblin {
 /// ln|M| is better known from one after the other.
 bool LocalEngine::is_bulk(std::size_t rewards) const { return rewards >= 1000 && rewards >= node_count() / 32; }
 
-Engine::BulkBytes LocalEngine::bulk_bytes(std::size_t rewards, std::size_t nodes) const {
+Engine::Bytes LocalEngine::bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const {
   const double row = static_cast<double>(nodes_.stride()) * sizeof(double);
-  const auto count = static_cast<double>(rewards);
   // A term a context, or the whole matrix of a node.
-  BulkBytes result{
-      .a_reward = std::min(row, static_cast<double>(nodes) / count * static_cast<double>(dimension_) * row),
-      .fixed = 0.0};
+  Bytes result;
+  result.kept = row * std::min(static_cast<double>(rewards), static_cast<double>(nodes * dimension_));
   if (!is_bulk(rewards)) return result;
+  const Bytes of_all = rebuild_bytes(threads);
+  return {.kept = result.kept + of_all.kept, .meanwhile = of_all.meanwhile};
+}
+
+/// A place for every node, and the vectors of a solve for all of them.
+Engine::Bytes LocalEngine::rebuild_bytes(std::size_t /*threads*/) const {
+  const double row = static_cast<double>(nodes_.stride()) * sizeof(double);
   constexpr double bookkeeping = 64.0;  // of a node: its slot, its bound, what waits
-  result.fixed = static_cast<double>(node_count() - nodes_.slot_count()) * (2.0 * row + bookkeeping) +
-                 static_cast<double>(node_count()) *
-                     (static_cast<double>(ComponentSolve<float>::bytes_a_node(dimension_)) + bookkeeping);
-  return result;
+  return {.kept = static_cast<double>(node_count() - nodes_.slot_count()) * (2.0 * row + bookkeeping),
+          .meanwhile = static_cast<double>(node_count()) *
+                       (static_cast<double>(ComponentSolve<float>::bytes_a_node(dimension_)) + bookkeeping)};
+}
+
+/// The rows of the ends in the graph, and what decisions around them work with.
+Engine::Bytes LocalEngine::edges_bytes(std::size_t edges, std::size_t /*threads*/) const {
+  constexpr double bookkeeping = 128.0;
+  const double row = static_cast<double>(nodes_.stride()) * sizeof(double);
+  return {.kept = static_cast<double>(edges) * 2.0 * (2.0 * row + bookkeeping), .meanwhile = 0.0};
 }
 
 Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                                        std::size_t threads) {
-  if (is_bulk(rewards.size())) return learn_in_bulk(rewards, evidence, threads);
-  Changed total;
-  for (const NodeReward& one : rewards) {
-    const std::span<const double> context(one.context, dimension_);
-    total.add(look_at(one.node, context).change());
-    take_in(one.node, context, one.reward);
+                                        const Work& work) {
+  const TypicalLength typical_length = typical_length_;
+  const double length = length_;
+  try {
+    if (is_bulk(rewards.size())) return learn_in_bulk(rewards, evidence, work);
+    Changed total;
+    for (std::size_t k = 0; k < rewards.size(); ++k) {
+      const std::span<const double> context(rewards[k].context, dimension_);
+      total.add(look_at(rewards[k].node, context).change());
+      take_in(rewards[k].node, context, rewards[k].reward);
+      if ((k + 1) % tell_every == 0) work.tell(static_cast<double>(k + 1) / static_cast<double>(rewards.size()));
+    }
+    total.solve = settle_all(rewards.size());
+    return total;
+  } catch (...) {
+    // The rest follows from the evidence.
+    typical_length_ = typical_length;
+    length_ = length;
+    throw;
   }
-  total.solve = settle_all(rewards.size());
-  return total;
 }
 
 /// Settles until nothing waits, but walks no more edges than so many rewards might.
@@ -64,7 +85,8 @@ SolveSummary LocalEngine::settle_all(std::size_t rewards) {
 /// evidence of its own node leaves it, (I / g_jj + S_j)^{-1} with g = A^{-1} (docs/engines.md). With t = B_j^{-1} x
 /// these are log1p(x.t) and, at most, log1p(x.t + A_jj (g_jj A_jj - 1) |t|^2) for the rewards one after the other.
 Engine::Changed LocalEngine::learn_in_bulk(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                                           std::size_t threads) {
+                                           const Work& work) {
+  const std::size_t threads = work.threads;
   std::vector<std::size_t> begins;  // of a node's rewards
   for (std::size_t k = 0; k < rewards.size(); ++k) {
     if (k == 0 || rewards[k].node != rewards[k - 1].node) begins.push_back(k);
@@ -126,7 +148,9 @@ Engine::Changed LocalEngine::learn_in_bulk(std::span<const NodeReward> rewards, 
   }
   length_ = typical_length_.value();
   offer_all();
-  result.solve = solve_for_means(evidence, threads);
+  constexpr double share_of_taking_in = 0.3;
+  work.tell(share_of_taking_in);
+  result.solve = solve_for_means(evidence, work.part(share_of_taking_in, 1.0));
   return result;
 }
 
@@ -157,19 +181,29 @@ void LocalEngine::compute_residuals(const ComponentEvidence& evidence, std::size
 /// Conjugate gradients over the whole component until every residual is within what is allowed, then the true residual,
 /// which is what the bounds rest on. Every node has a slot, and all have been offered. In single precision, since the
 /// residual is then computed anew; in double precision where that does not get on.
-SolveSummary LocalEngine::solve_for_means(const ComponentEvidence& evidence, std::size_t threads) {
+SolveSummary LocalEngine::solve_for_means(const ComponentEvidence& evidence, const Work& work) {
   constexpr std::size_t most_stages = 30;
   constexpr double nearly = 0.9;  // so that the true residual is within what is allowed, too
   SolveSummary summary;
   const double allowed = std::sqrt(queue_.allowed_squared());
   bool single_precision = true;
+  double told = 0.0;
   for (std::size_t stage = 0; stage < most_stages && !queue_.empty(); ++stage) {
     const double before = residual_bound_;
     const auto solve = [&]<typename Scalar>(Scalar /*kind*/) {
-      return ComponentSolve<Scalar>(prior_, diagonal_, barrier_, nodes_, threads).run(nearly * allowed);
+      return ComponentSolve<Scalar>(prior_, diagonal_, barrier_, nodes_, work.threads)
+          .run(nearly * allowed, [&](double share) { work.tell(std::max(told, share)); });
     };
-    summary.iterations += single_precision ? solve(float{}) : solve(double{});
-    compute_residuals(evidence, threads);
+    try {
+      summary.iterations += single_precision ? solve(float{}) : solve(double{});
+    } catch (...) {
+      // Whatever w is now, the bounds rest on its true residual.
+      compute_residuals(evidence, work.threads);
+      offer_all();
+      throw;
+    }
+    told = 1.0;  // the first stage does nearly all
+    compute_residuals(evidence, work.threads);
     offer_all();
     if (residual_bound_ <= 2.0 * allowed) break;  // pushes do the rest
     if (residual_bound_ > 0.1 * before) {
@@ -186,7 +220,7 @@ SolveSummary LocalEngine::solve_for_means(const ComponentEvidence& evidence, std
 }
 
 /// Starts from the w there is: what is wrong with it shows in the residuals.
-SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence, std::size_t threads) {
+SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence, const Work& work) {
   bool anything = nodes_.slot_count() > 0;
   for (NodeId node = 0; node < node_count(); ++node) {
     if (evidence.at(node).count == 0) continue;
@@ -195,14 +229,14 @@ SolveSummary LocalEngine::rebuild(const ComponentEvidence& evidence, std::size_t
   }
   if (!anything) return {};
   for (NodeId node = 0; node < node_count(); ++node) slot_for(node);
-  run_parts(node_count(), 256, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
+  run_parts(node_count(), 256, work.threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
     for (std::size_t node = first; node < end; ++node) {
       compute_inverse(static_cast<NodeId>(node), evidence.at(node));
     }
   });
-  compute_residuals(evidence, threads);
+  compute_residuals(evidence, work.threads);
   offer_all();
-  return solve_for_means(evidence, threads);
+  return solve_for_means(evidence, work);
 }
 
 }  // namespace goblin

@@ -219,13 +219,9 @@ void LocalEngine::compute_residual(NodeId node, const UserEvidence& evidence) {
   subtract_product(evidence.contexts, mean, residual, dimension_);
 }
 
-Engine::Changed LocalEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
-  const Edge edge{a, b, weight};
-  return set_edges(std::span(&edge, 1), evidence);
-}
-
 /// The means only need the residuals of the ends computed anew and passed on, once for all edges.
-Engine::Changed LocalEngine::set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) {
+Engine::Changed LocalEngine::set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence,
+                                       const Work& /*work*/) {
   Changed result;
   std::vector<NodeId> ends;
   for (const Edge& edge : edges) {

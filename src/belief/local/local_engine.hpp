@@ -58,15 +58,15 @@ class LocalEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
-  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                     std::size_t threads) override;
-  [[nodiscard]] BulkBytes bulk_bytes(std::size_t rewards, std::size_t nodes) const override;
-  Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
-  Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence) override;
+  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
+  [[nodiscard]] Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const override;
+  [[nodiscard]] Bytes edges_bytes(std::size_t edges, std::size_t threads) const override;
+  [[nodiscard]] Bytes rebuild_bytes(std::size_t threads) const override;
+  Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   bool absorb(const Engine& other, const ComponentEvidence& evidence) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
-  SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
   void save(BinaryWriter& out) const override;
@@ -122,9 +122,9 @@ class LocalEngine final : public Engine {
 
   // local_bulk.cpp
   [[nodiscard]] bool is_bulk(std::size_t rewards) const;
-  Changed learn_in_bulk(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, std::size_t threads);
+  Changed learn_in_bulk(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work);
   void compute_residuals(const ComponentEvidence& evidence, std::size_t threads);
-  SolveSummary solve_for_means(const ComponentEvidence& evidence, std::size_t threads);
+  SolveSummary solve_for_means(const ComponentEvidence& evidence, const Work& work);
   SolveSummary settle_all(std::size_t rewards);
 
   // local_engine.cpp

@@ -11,11 +11,22 @@ namespace goblin {
 
 using Panel = EliminationPlan::Panel;
 
+namespace {
+
+/// What a panel takes, about, as a share of the whole.
+double work_of(const Panel& panel) {
+  const auto rows = static_cast<double>(panel.count + panel.rows.size());
+  return static_cast<double>(panel.count) * rows * rows;
+}
+
+}  // namespace
+
 SelectedInverse::SelectedInverse(const EliminationPlan& plan, const PriorMatrix& prior,
                                  const std::function<void(std::size_t, Eigen::Ref<Eigen::MatrixXd>)>& add_evidence,
-                                 std::size_t threads)
-    : plan_(plan), threads_(threads) {
+                                 const Work& work)
+    : plan_(plan), threads_(work.threads) {
   const Index d = rows_of(1);
+  for (const Panel& panel : plan.panels()) total_work_ += work_of(panel);
   for (const Panel& panel : plan.panels()) {
     Matrix& numbers =
         panels_.emplace_back(Matrix::Zero(rows_of(panel.count + panel.rows.size()), rows_of(panel.count)));
@@ -35,10 +46,13 @@ SelectedInverse::SelectedInverse(const EliminationPlan& plan, const PriorMatrix&
     }
   }
   double total = 0.0;
+  double done = 0.0;
   for (std::size_t panel = 0; panel < panels_.size(); ++panel) {
     if (!factor_panel(panel)) return;
     total += 2.0 * panels_[panel].diagonal().array().log().sum();
     update_later_panels(panel);
+    done += share_of(panel);
+    work.tell(done);
   }
   log_determinant_ = total;
 }
@@ -150,9 +164,16 @@ void SelectedInverse::update_later_panels(std::size_t index) {
   });
 }
 
-void SelectedInverse::invert() {
-  for (std::size_t panel = panels_.size(); panel-- > 0;) invert_panel(panel);
+void SelectedInverse::invert(const Work& work) {
+  double done = 0.0;
+  for (std::size_t panel = panels_.size(); panel-- > 0;) {
+    invert_panel(panel);
+    done += share_of(panel);
+    work.tell(done);
+  }
 }
+
+double SelectedInverse::share_of(std::size_t index) const { return work_of(plan_.panels()[index]) / total_work_; }
 
 void SelectedInverse::invert_panel(std::size_t index) {
   const Panel& panel = plan_.panels()[index];
@@ -224,7 +245,7 @@ std::optional<PriorInverse> prior_inverse(const PriorMatrix& prior, double most_
                                           std::size_t threads) {
   const auto plan = EliminationPlan::make(prior.graph().snapshot(), 1, most_multiplications, most_bytes);
   if (!plan) return std::nullopt;
-  SelectedInverse inverse(*plan, prior, {}, threads);
+  SelectedInverse inverse(*plan, prior, {}, {.threads = threads, .spare_bytes = {}, .progress = {}});
   if (!inverse.log_determinant()) return std::nullopt;
   inverse.invert();
   PriorInverse result{.variances = {}, .log_determinant = *inverse.log_determinant()};

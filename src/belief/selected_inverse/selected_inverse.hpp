@@ -2,6 +2,7 @@
 
 #include "belief/prior_matrix.hpp"
 #include "belief/selected_inverse/elimination_plan.hpp"
+#include "belief/work.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -24,16 +25,15 @@ namespace goblin {
 class SelectedInverse {
  public:
   /// Factors N. The prior matrix is that of the plan's graph; `add_evidence(node, block)` adds S of a node to a d x d
-  /// block, and may be empty where there is no evidence.
+  /// block, and may be empty where there is no evidence. The work is told after every panel.
   SelectedInverse(const EliminationPlan& plan, const PriorMatrix& prior,
-                  const std::function<void(std::size_t, Eigen::Ref<Eigen::MatrixXd>)>& add_evidence,
-                  std::size_t threads);
+                  const std::function<void(std::size_t, Eigen::Ref<Eigen::MatrixXd>)>& add_evidence, const Work& work);
 
   /// ln|N|; nothing if rounding left N without a factor. Then there is no inverse either.
   [[nodiscard]] std::optional<double> log_determinant() const { return log_determinant_; }
 
   /// Computes the inverse's blocks, once.
-  void invert();
+  void invert(const Work& work = {});
   /// The block of a node, after invert. Symmetric.
   [[nodiscard]] Eigen::MatrixXd block(std::size_t node) const;
 
@@ -58,9 +58,11 @@ class SelectedInverse {
   void invert_panel(std::size_t panel);
   void divide_rows(std::size_t panel, bool transposed);
   [[nodiscard]] std::size_t threads_for(double multiplications) const;
+  [[nodiscard]] double share_of(std::size_t panel) const;
 
   const EliminationPlan& plan_;
   std::size_t threads_;
+  double total_work_ = 0.0;
   std::vector<Matrix> panels_;  // the columns' rows, then the plan's rows: of L, after invert of N^{-1}
   std::optional<double> log_determinant_;
 };

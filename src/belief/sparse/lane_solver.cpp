@@ -148,11 +148,12 @@ void LaneSolver::Workspace::find_residual_of_start(std::span<const Column> colum
   const std::size_t stride = padded<double>(dimension_);
   std::fill(residual_.numbers.begin(), residual_.numbers.end(), 0.0);
   for (std::size_t lane = 0; lane < columns.size(); ++lane) {
-    const auto& [node, right_hand_side, start, tolerance] = columns[lane];
+    const auto& [node, right_hand_side, start, tolerance, minus] = columns[lane];
     const auto add = [&](std::size_t to, double factor, const double* row) {
       for (std::size_t r = 0; r < dimension_; ++r) (*residual_.at(to * dimension_ + r))[lane] += factor * row[r];
     };
     add(node, 1.0, right_hand_side.data());
+    if (minus != Column::nowhere) add(minus, -1.0, right_hand_side.data());
     add(node, -prior.diagonal(node), start.data());
     const auto neighbours = prior.graph().neighbours(node);
     for (std::size_t k = 0; k < neighbours.size(); ++k) {
@@ -175,6 +176,8 @@ void LaneSolver::Workspace::find_residual(std::span<const Column> columns) {
     const Column& column = columns[lane];
     for (std::size_t r = 0; r < dimension_; ++r) {
       (*residual_.at(column.node * dimension_ + r))[lane] = column.right_hand_side[r];
+      if (column.minus == Column::nowhere) continue;
+      (*residual_.at(column.minus * dimension_ + r))[lane] = -column.right_hand_side[r];
     }
   }
   for (std::size_t j = 0; j < prior.node_count(); ++j) {
@@ -367,7 +370,7 @@ std::array<LaneSolver::Solved, lanes> LaneSolver::Workspace::solve(std::span<con
       lengths[lane] += column.right_hand_side[r] * column.right_hand_side[r];
       (*solution_.at(column.node * dimension_ + r))[lane] = column.start[r];
     }
-    lengths[lane] = std::sqrt(lengths[lane]);
+    lengths[lane] = std::sqrt((column.minus == Column::nowhere ? 1.0 : 2.0) * lengths[lane]);
   }
   find_residual_of_start(columns);
   Numbers norms = residual_norms();

@@ -80,12 +80,15 @@ class LaneSolver {
   /// Of the evidence that the solver has now. Both must outlive it.
   LaneSolver(const PriorMatrix& prior, const PrecisionSolver& solver, std::size_t dimension);
 
-  /// b is zero but at one node; u begins with `start` there.
+  /// b is zero but at one node, and may have the opposite at another; u begins with `start` at the first.
   struct Column {
+    static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
     std::size_t node = 0;
     std::span<const double> right_hand_side;
     std::span<const double> start;
     double tolerance = 0.0;  // |b - N u| <= tolerance * |b|
+    std::size_t minus = nowhere;
   };
   struct Solved {
     std::size_t iterations = 0;

@@ -2,6 +2,7 @@
 
 #include "belief/packs.hpp"
 #include "belief/symmetric_matrix.hpp"
+#include "jobs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -45,21 +46,34 @@ PrecisionSolver::PrecisionSolver(const PriorMatrix& prior, std::size_t dimension
       solution_(prior.node_count() * stride_),
       residual_(prior.node_count() * stride_) {}
 
-void PrecisionSolver::set_prior(const PriorMatrix& prior) {
-  prior_ = prior;
-  elimination_ = Elimination(prior);
-  sweeps_ = Sweeps<float>(elimination_, dimension_);
-  for (std::size_t node = 0; node < sums_.size(); ++node) {
-    if (!sums_[node].rows.empty()) set_sum(node, std::move(sums_[node]));
-  }
+void PrecisionSolver::set_prior(const PriorMatrix& prior, std::size_t threads) {
+  PriorMatrix new_prior = prior;
+  Elimination elimination(prior);
+  Sweeps<float> sweeps(elimination, dimension_);
+  run_parts(sums_.size(), 64, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
+    for (std::size_t node = first; node < end; ++node) {
+      if (sums_[node].rows.empty()) continue;
+      const std::size_t before = elimination_.position(node);
+      const std::size_t at = elimination.position(node);
+      sweeps.set_inverse(at, elimination.pivot(at) == elimination_.pivot(before)
+                                 ? sweeps_.inverse(before)
+                                 : inverse_of_node(node, elimination.pivot(at)));
+    }
+  });
+  prior_ = std::move(new_prior);
+  elimination_ = std::move(elimination);
+  sweeps_ = std::move(sweeps);
+}
+
+LowRankInverse<float> PrecisionSolver::inverse_of_node(std::size_t node, double pivot) const {
+  return {inverse_of(pivot, sums_[node], dimension_, stride_), dimension_};
 }
 
 void PrecisionSolver::set_sum(std::size_t node, NodeSum sum) {
   sums_[node] = std::move(sum);
   evidence_known_ = false;
   const std::size_t at = elimination_.position(node);
-  const auto exact = inverse_of(elimination_.pivot(at), sums_[node], dimension_, stride_);
-  sweeps_.set_inverse(at, LowRankInverse<float>(exact, dimension_));
+  sweeps_.set_inverse(at, inverse_of_node(node, elimination_.pivot(at)));
 }
 
 void PrecisionSolver::observe(std::size_t node, std::span<const double> context) {

@@ -29,7 +29,9 @@ class PrecisionSolver {
  public:
   PrecisionSolver(const PriorMatrix& prior, std::size_t dimension);
 
-  void set_prior(const PriorMatrix& prior);
+  /// Another prior matrix over the same nodes, on so many threads. O(m log n), and O(d^3) for a node with evidence
+  /// whose pivot changes.
+  void set_prior(const PriorMatrix& prior, std::size_t threads);
 
   void observe(std::size_t node, std::span<const double> context);
   [[nodiscard]] const Elimination& elimination() const { return elimination_; }
@@ -62,6 +64,7 @@ class PrecisionSolver {
   [[nodiscard]] double compute_residual();
   [[nodiscard]] double compute_residual_of_start();
   void find_constant_mode();
+  [[nodiscard]] LowRankInverse<float> inverse_of_node(std::size_t node, double pivot) const;
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 

@@ -1,5 +1,6 @@
 #include "belief/sparse/prior_variances.hpp"
 
+#include "belief/precision_change.hpp"
 #include "belief/sparse/precision_solver.hpp"
 #include "jobs.hpp"
 
@@ -63,6 +64,14 @@ PriorVariances::~PriorVariances() = default;
 
 void PriorVariances::set_known(std::size_t node) {
   if (std::atomic_ref(known_[node]).exchange(1, std::memory_order_release) == 0) --unknown_count_;
+}
+
+void PriorVariances::take(std::size_t node, double variance, const Found& found) const {
+  const std::lock_guard lock(mutex_);
+  if (is_known(node)) return;
+  found(node, variance);
+  std::atomic_ref(known_[node]).store(1, std::memory_order_release);
+  --unknown_count_;
 }
 
 void PriorVariances::find_group(std::size_t group, PriorSolver& solver, const Found& found) const {
@@ -131,14 +140,25 @@ double PriorVariances::bytes(std::size_t nodes, std::size_t edges) {
   return static_cast<double>(nodes) * (numbers + 200.0) + 32.0 * static_cast<double>(edges);
 }
 
-PriorDifference prior_difference(const PriorMatrix& prior, NodeId a, NodeId b) {
-  PriorSolver solver(prior, 1);
-  solver.clear();
-  solver.set(a, 0, 1.0);
-  solver.set(b, 0, -1.0);
-  solver.solve(0.0);
-  PriorDifference result{.solution = {}, .resistance = solver.energies().front()};
-  for (std::size_t node = 0; node < prior.node_count(); ++node) result.solution.push_back(solver.solution(node, 0));
+Eigen::MatrixXd prior_differences(const PriorMatrix& prior, const EdgeColumns& columns) {
+  const auto edges = columns.edges();
+  Eigen::MatrixXd result(static_cast<Eigen::Index>(prior.node_count()), static_cast<Eigen::Index>(edges.size()));
+  PriorSolver solver(prior, std::min(group_size, edges.size()));
+  for (std::size_t first = 0; first < edges.size(); first += group_size) {
+    const std::size_t count = std::min(group_size, edges.size() - first);
+    solver.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+      solver.set(edges[first + k].a, k, 1.0);
+      solver.set(edges[first + k].b, k, -1.0);
+    }
+    solver.solve(0.0);
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t node = 0; node < prior.node_count(); ++node) {
+        result(static_cast<Eigen::Index>(node), static_cast<Eigen::Index>(first + k)) =
+            EdgeColumns::root(edges[first + k]) * solver.solution(node, k);
+      }
+    }
+  }
   return result;
 }
 

@@ -10,8 +10,11 @@
 #include <mutex>
 #include <vector>
 
+#include <Eigen/Core>
+
 namespace goblin {
 
+class EdgeColumns;
 class PriorSolver;
 
 /// The variances before anything is observed, which are the diagonal of A^{-1}: which of them somebody knows already,
@@ -46,6 +49,8 @@ class PriorVariances {
   /// For all that are not known. `progress` may be empty; it is told the share that is done, from the calling thread.
   void find_all(const PriorMatrix& prior, std::size_t threads, const std::function<void(double)>& progress,
                 const Found& found) const;
+  /// Calls found with a variance that somebody else has found, if it is not known yet.
+  void take(std::size_t node, double variance, const Found& found) const;
   /// The prior matrix is another one from now on. What is known stays so.
   void prior_changed();
 
@@ -64,12 +69,7 @@ class PriorVariances {
   mutable std::unique_ptr<PriorSolver> solver_;  // for find; there while something is not known
 };
 
-/// What an edge between two nodes would change: y = A^{-1} (e_a - e_b), and y_a - y_b, how little the edge would tell.
-struct PriorDifference {
-  std::vector<double> solution;
-  double resistance = 0.0;
-};
-/// One solve.
-[[nodiscard]] PriorDifference prior_difference(const PriorMatrix& prior, NodeId a, NodeId b);
+/// A^{-1} B, B the columns of some edges, n numbers each. A solve for every 32 edges.
+[[nodiscard]] Eigen::MatrixXd prior_differences(const PriorMatrix& prior, const EdgeColumns& columns);
 
 }  // namespace goblin

@@ -1,7 +1,6 @@
 // Many rewards at once. Rewards of one node are one change of N by at most d columns, whatever their number, and nodes
 // go together in chunks; if there are so many that all of this costs more than to invert N, N is inverted.
 
-#include "belief/memory.hpp"
 #include "belief/node_lesson.hpp"
 #include "belief/selected_inverse/selected_inverse.hpp"
 #include "belief/sparse/lane_solver.hpp"
@@ -10,7 +9,9 @@
 #include "jobs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -54,9 +55,8 @@ class SparseEngine::Chunk {
   [[nodiscard]] double log_determinant() const { return 2.0 * factor_.diagonal().array().log().sum(); }
 
   /// Y, a solve a column, sixteen of them side by side.
-  SolveSummary solve(std::size_t threads) {
+  SolveSummary solve(const Work& work) {
     constexpr double tightest = 1e-14;
-    const auto columns = static_cast<std::size_t>(solutions_.cols());
     MatrixXd right_hand_sides(dimension(), solutions_.cols());
     MatrixXd starts(dimension(), solutions_.cols());
     std::vector<LaneSolver::Column> systems;
@@ -79,39 +79,7 @@ class SparseEngine::Chunk {
                            .tolerance = std::max(tightest, 0.1 * engine_.options_.tolerance / std::max(1.0, length))});
       }
     }
-    const LaneSolver solver(engine_.prior_, engine_.solver_, engine_.dimension_);
-    const std::size_t groups = (columns + LaneSolver::lanes - 1) / LaneSolver::lanes;
-    std::vector<LaneSolver::Solved> solved(columns);
-    const std::size_t workers = std::min(threads, groups);
-    run_jobs(workers, workers, [&](std::size_t worker) {
-      LaneSolver::Workspace workspace(solver);
-      for (std::size_t group = worker; group < groups; group += workers) {
-        const std::size_t first = group * LaneSolver::lanes;
-        const std::size_t count = std::min(LaneSolver::lanes, columns - first);
-        const auto results = workspace.solve(std::span(systems).subspan(first, count), engine_.options_.max_iterations);
-        std::copy_n(results.begin(), count, solved.begin() + static_cast<std::ptrdiff_t>(first));
-        for (std::size_t j = 0; j < engine_.node_count(); ++j) {
-          for (std::size_t r = 0; r < engine_.dimension_; ++r) {
-            const DoubleLanes& values = workspace.solution(j, r);
-            double* const to = &solutions_(row_of(j) + static_cast<Index>(r), static_cast<Index>(first));
-            for (std::size_t k = 0; k < count; ++k) {
-              to[static_cast<Index>(k) * solutions_.rows()] = sizes[first + k] * values[k];
-            }
-          }
-        }
-      }
-      return true;
-    });
-    SolveSummary summary;
-    for (std::size_t k = 0; k < columns; ++k) {
-      if (!(solved[k].residual <= systems[k].tolerance)) {
-        summary.add(solve_alone(systems[k], sizes[k], static_cast<Index>(k)));
-      } else {
-        const double residual = solved[k].residual / engine_.options_.tolerance;
-        summary.add({.iterations = solved[k].iterations, .residual = residual, .converged = residual <= 1.0});
-      }
-    }
-    return summary;
+    return engine_.solve_side_by_side(systems, sizes, solutions_, work);
   }
 
   /// L, and at the lessons' own nodes Z in the place of Y.
@@ -198,19 +166,6 @@ class SparseEngine::Chunk {
  private:
   [[nodiscard]] Index dimension() const { return static_cast<Index>(engine_.dimension_); }
   [[nodiscard]] Index row_of(std::size_t node) const { return static_cast<Index>(node) * dimension(); }
-  /// Where single precision was not enough.
-  SolveSummary solve_alone(const LaneSolver::Column& system, double size, Index column) {
-    PrecisionSolver& solver = engine_.solver_;
-    solver.clear();
-    std::copy(system.right_hand_side.begin(), system.right_hand_side.end(), solver.right_hand_side(system.node));
-    std::copy(system.start.begin(), system.start.end(), solver.start(system.node));
-    const SolveSummary summary = engine_.solve(system.tolerance);
-    for (std::size_t j = 0; j < engine_.node_count(); ++j) {
-      solutions_.block(row_of(j), column, dimension(), 1) =
-          size * Eigen::Map<const VectorXd>(solver.start(j), dimension());
-    }
-    return summary;
-  }
   /// The rows of a lesson's node.
   [[nodiscard]] Eigen::Block<MatrixXd> rows(std::size_t lesson) {
     return solutions_.block(row_of(lessons_[lesson].node), 0, dimension(), solutions_.cols());
@@ -224,13 +179,76 @@ class SparseEngine::Chunk {
   std::vector<MatrixXd> covariances_;  // of the lessons' nodes, each as its own lesson leaves it
 };
 
-void SparseEngine::learn_chunk(std::span<const NodeLesson> lessons, std::size_t threads, Changed& total) {
+/// Column k of the solutions is sizes[k] times that of the k-th system; row j * d + r is entry r of node j. Sixteen
+/// side by side, on all threads; where single precision is not enough, alone.
+SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column> systems,
+                                              std::span<const double> sizes, MatrixXd& solutions, const Work& work) {
+  const LaneSolver solver(prior_, solver_, dimension_);
+  const std::size_t columns = systems.size();
+  const std::size_t groups = part_count(columns, LaneSolver::lanes);
+  std::vector<LaneSolver::Solved> solved(columns);
+  const std::size_t workers = std::min(work.threads, groups);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<bool> stopped = false;
+  run_jobs(workers, workers, [&](std::size_t worker) {
+    LaneSolver::Workspace workspace(solver);
+    for (std::size_t group = worker; group < groups && !stopped; group += workers) {
+      const std::size_t first = group * LaneSolver::lanes;
+      const std::size_t count = std::min(LaneSolver::lanes, columns - first);
+      const auto results = workspace.solve(systems.subspan(first, count), options_.max_iterations);
+      std::copy_n(results.begin(), count, solved.begin() + static_cast<std::ptrdiff_t>(first));
+      for (std::size_t row = 0; row < node_count() * dimension_; ++row) {
+        const DoubleLanes& values = workspace.solution(row / dimension_, row % dimension_);
+        double* const to = &solutions(static_cast<Index>(row), static_cast<Index>(first));
+        for (std::size_t k = 0; k < count; ++k) {
+          to[static_cast<Index>(k) * solutions.rows()] = sizes[first + k] * values[k];
+        }
+      }
+      if (std::this_thread::get_id() != caller) continue;
+      try {
+        work.tell(static_cast<double>(std::min(group + workers, groups)) / static_cast<double>(groups));
+      } catch (...) {
+        stopped = true;
+        throw;
+      }
+    }
+    return true;
+  });
+  SolveSummary summary;
+  for (std::size_t k = 0; k < columns; ++k) {
+    const double residual = solved[k].residual / options_.tolerance;
+    if (solved[k].residual <= systems[k].tolerance) {
+      summary.add({.iterations = solved[k].iterations, .residual = residual, .converged = residual <= 1.0});
+      continue;
+    }
+    summary.add(solve_alone(systems[k]));
+    for (std::size_t j = 0; j < node_count(); ++j) {
+      solutions.block(static_cast<Index>(j * dimension_), static_cast<Index>(k), static_cast<Index>(dimension_), 1) =
+          sizes[k] * Eigen::Map<const VectorXd>(solver_.start(j), static_cast<Index>(dimension_));
+    }
+  }
+  return summary;
+}
+
+SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system) {
+  solver_.clear();
+  for (std::size_t r = 0; r < dimension_; ++r) {
+    solver_.right_hand_side(system.node)[r] = system.right_hand_side[r];
+    if (system.minus != LaneSolver::Column::nowhere) {
+      solver_.right_hand_side(system.minus)[r] = -system.right_hand_side[r];
+    }
+  }
+  std::copy(system.start.begin(), system.start.end(), solver_.start(system.node));
+  return solve(system.tolerance);
+}
+
+void SparseEngine::learn_chunk(std::span<const NodeLesson> lessons, const Work& work, Changed& total) {
   if (lessons.empty()) return;
   apply_waiting();
   Chunk chunk(*this, lessons);
-  total.solve.add(chunk.solve(threads));
+  total.solve.add(chunk.solve(work));
   chunk.factor();
-  chunk.apply(threads);
+  chunk.apply(work.threads);
   total.log_determinant += chunk.log_determinant();
   if (log_determinant_) *log_determinant_ += chunk.log_determinant();
   for (const NodeLesson& lesson : lessons) observe(lesson);
@@ -261,16 +279,50 @@ void SparseEngine::observe(const NodeLesson& lesson) {
   solver_.set_sum(lesson.node, std::move(sum));
 }
 
+/// Y of a chunk, and what sixteen solves side by side take: eight vectors a thread, the roots of D^{-1} once.
+double SparseEngine::chunk_bytes(std::size_t columns, std::size_t threads) const {
+  const auto d = static_cast<double>(dimension_);
+  const double rows = static_cast<double>(node_count()) * d;
+  const auto groups = static_cast<double>((columns + LaneSolver::lanes - 1) / LaneSolver::lanes);
+  const double workers = std::min(static_cast<double>(threads), groups);
+  constexpr double of_a_row = LaneSolver::lanes * (2.0 * sizeof(double) + 6.0 * sizeof(float));
+  return rows * (static_cast<double>(columns) * sizeof(double) + workers * of_a_row + (d + 1.0) * sizeof(float)) +
+         workers * 2.0 * static_cast<double>(graph().edge_count()) * sizeof(float);
+}
+
+/// Inverting N is only done if there is memory to spare: it does not count here.
+Engine::Bytes SparseEngine::bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const {
+  const auto d = static_cast<double>(dimension_);
+  Bytes result;
+  // What the solver keeps of a node with evidence: S and D^{-1}.
+  result.kept = static_cast<double>(std::min(rewards, nodes * dimension_)) * static_cast<double>(stride()) *
+                (sizeof(double) + sizeof(float));
+  if (rewards < few) return result;
+  const std::size_t columns =
+      std::min({rewards, nodes * dimension_, static_cast<std::size_t>(most_columns) + dimension_});
+  const double contexts = std::min(static_cast<double>(columns), static_cast<double>(nodes)) * d * d;
+  result.meanwhile = chunk_bytes(columns, threads) + 8.0 * (3.0 * contexts + static_cast<double>(columns * columns));
+  return result;
+}
+
+/// A solve after the other; inverting N is only done if there is memory to spare.
+Engine::Bytes SparseEngine::rebuild_bytes(std::size_t /*threads*/) const {
+  return {.kept = static_cast<double>(node_count() * dimension_ * stride()) * (sizeof(double) + sizeof(float)),
+          .meanwhile = 0.0};
+}
+
 Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                                         std::size_t threads) {
+                                         const Work& work) {
   if (rewards.size() < few) return learn_one_by_one(rewards, dimension_);
   const auto by_node = cut_by_node(rewards);
   double columns = 0.0;
   for (const auto& some : by_node) columns += static_cast<double>(std::min(some.size(), dimension_));
   Changed total;
-  if (const auto plan = plan_inverse(columns, evidence)) {
-    const auto before = log_determinant_ ? log_determinant_ : find_log_determinant(*plan, threads);
-    if (before && invert(*plan, evidence, threads)) {
+  if (const auto plan = plan_inverse(columns, evidence, work)) {
+    // The inverse takes about twice as long as a factor.
+    const bool is_known = log_determinant_.has_value();
+    const auto before = is_known ? log_determinant_ : find_log_determinant(*plan, work.part(0.0, 0.25));
+    if (before && invert(*plan, evidence, work.part(is_known ? 0.0 : 0.25, 1.0))) {
       total.log_determinant = *log_determinant_ - *before;
       total.solve = solve_means(evidence);
       return total;
@@ -278,21 +330,27 @@ Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, co
   }
   std::vector<NodeLesson> lessons;
   Index width = 0;
+  double done = 0.0;
+  const auto learn_lessons = [&] {
+    const double after = done + static_cast<double>(width) / columns;
+    learn_chunk(lessons, work.part(done, after), total);
+    done = after;
+    lessons.clear();
+    width = 0;
+  };
   for (const auto& some : by_node) {
     NodeLesson lesson(some, dimension_);
     if (gain_of(lesson) * std::max(1.0, strongest_coupling_) > most_gain) {
-      total.add(learn_one_by_one(some, dimension_));
+      const double after = done + static_cast<double>(lesson.contexts.cols()) / columns;
+      total.add(learn_one_by_one(some, dimension_, work.part(done, after)));
+      done = after;
       continue;
     }
-    if (width + lesson.contexts.cols() > most_columns) {
-      learn_chunk(lessons, threads, total);
-      lessons.clear();
-      width = 0;
-    }
+    if (width + lesson.contexts.cols() > most_columns) learn_lessons();
     width += lesson.contexts.cols();
     lessons.push_back(std::move(lesson));
   }
-  learn_chunk(lessons, threads, total);
+  learn_lessons();
   return total;
 }
 
@@ -317,26 +375,19 @@ double SparseEngine::multiplications_of_solves(double columns) const {
   return columns * iterations * (4.0 * entries * d + 2.0 * n * d * (d + 8.0));
 }
 
-/// The plan for inverting N, if that is cheaper than so many solves.
-std::optional<EliminationPlan> SparseEngine::plan_inverse(double solves, const ComponentEvidence& evidence) const {
-  if (!may_invert(evidence)) return std::nullopt;
-  // Half of what is free: the factor is not the only thing that needs memory meanwhile.
-  const std::size_t available = available_bytes(options_);
-  const std::size_t taken = options_.memory_limit > 0 ? std::min(available, bytes()) : 0;
-  const double most_bytes = 0.5 * static_cast<double>(available - taken);
+/// The plan for inverting N, if that is cheaper than so many solves and half of the memory to spare is enough.
+std::optional<EliminationPlan> SparseEngine::plan_inverse(double solves, const ComponentEvidence& evidence,
+                                                          const Work& work) const {
+  if (!work.spare_bytes || !may_invert(evidence)) return std::nullopt;
+  const double most_bytes = 0.5 * work.spare_bytes();
   return EliminationPlan::make(graph().snapshot(), dimension_, multiplications_of_solves(solves), most_bytes);
 }
 
 /// ln|N| of the evidence that the solver has so far.
-std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& plan, std::size_t threads) const {
+std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& plan, const Work& work) const {
   const auto d = static_cast<Index>(dimension_);
-  bool any = false;
-  for (std::size_t j = 0; j < node_count(); ++j) any = any || !solver_.observed(j).rows.empty();
-  if (!any) {
-    const auto scalar = EliminationPlan::make(
-        graph().snapshot(), 1, plan.factor_multiplications() + plan.inverse_multiplications(), plan.bytes());
-    if (!scalar) return std::nullopt;
-    const auto of_prior = SelectedInverse(*scalar, prior_, {}, threads).log_determinant();
+  if (!has_evidence()) {
+    const auto of_prior = find_prior_log_determinant(prior_, plan, work);
     if (!of_prior) return std::nullopt;
     return static_cast<double>(dimension_) * *of_prior;
   }
@@ -351,32 +402,45 @@ std::optional<double> SparseEngine::find_log_determinant(const EliminationPlan& 
       block.noalias() += columns * columns.transpose();
     }
   };
-  return SelectedInverse(plan, prior_, add_observed, threads).log_determinant();
+  return SelectedInverse(plan, prior_, add_observed, work).log_determinant();
+}
+
+/// ln|A|; the plan's own limits suffice for it.
+std::optional<double> SparseEngine::find_prior_log_determinant(const PriorMatrix& prior, const EliminationPlan& plan,
+                                                               const Work& work) const {
+  const auto scalar = EliminationPlan::make(
+      prior.graph().snapshot(), 1, plan.factor_multiplications() + plan.inverse_multiplications(), plan.bytes());
+  if (!scalar) return std::nullopt;
+  return SelectedInverse(*scalar, prior, {}, work).log_determinant();
 }
 
 /// All C_j, and ln|N|, from the evidence; the solver learns it too. False if rounding did not let it: then nothing of
 /// the belief has changed.
-bool SparseEngine::invert(const EliminationPlan& plan, const ComponentEvidence& evidence, std::size_t threads) {
+bool SparseEngine::invert(const EliminationPlan& plan, const ComponentEvidence& evidence, const Work& work) {
   const auto add_sum = [&](std::size_t node, Eigen::Ref<MatrixXd> block) {
     block += unpacked(evidence.at(node).contexts, dimension_);
   };
-  SelectedInverse inverse(plan, prior_, add_sum, threads);
+  SelectedInverse inverse(plan, prior_, add_sum, work.part(0.0, 1.0 / 3.0));
   if (!inverse.log_determinant()) return false;
-  inverse.invert();
+  inverse.invert(work.part(1.0 / 3.0, 1.0));
+  take_over(inverse, evidence);
+  return true;
+}
+
+void SparseEngine::take_over(SelectedInverse& inverse, const ComponentEvidence& evidence) {
   log_determinant_ = inverse.log_determinant();
   waiting_count_ = 0;
   for (std::size_t j = 0; j < node_count(); ++j) {
     set_covariance(j, inverse.block(j));
     solver_.set_sum(j, evidence.at(j).contexts);
   }
-  return true;
 }
 
 /// By inverting N or, where that does not fit, by n d solves, a column of N^{-1} each.
-SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_t threads) {
+SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, const Work& work) {
   const double columns = static_cast<double>(node_count() * dimension_);
-  if (const auto plan = plan_inverse(columns, evidence)) {
-    if (invert(*plan, evidence, threads)) return solve_means(evidence);
+  if (const auto plan = plan_inverse(columns, evidence, work)) {
+    if (invert(*plan, evidence, work)) return solve_means(evidence);
   }
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
   log_determinant_.reset();
@@ -391,6 +455,7 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, std::size_
     }
     variances_.set_known(j);
     missing_[j] = 0.0;
+    work.tell(static_cast<double>(j + 1) / static_cast<double>(node_count()));
   }
   summary.add(solve_means(evidence));
   return summary;

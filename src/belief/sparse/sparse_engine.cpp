@@ -6,6 +6,7 @@
 #include "belief/sparse/prior_variances.hpp"
 #include "belief/symmetric_matrix.hpp"
 #include "binary.hpp"
+#include "jobs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -88,6 +89,15 @@ void SparseEngine::find_missing(const std::function<void(double)>& progress) con
   const std::size_t threads =
       options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
   variances_.find_all(prior_, threads, progress, found_variance());
+}
+
+/// What the other has put into its C_j already it does not tell.
+void SparseEngine::take_prior_variances(const Engine& other) const {
+  if (other.kind() != EngineKind::sparse) return;
+  const auto& from = static_cast<const SparseEngine&>(other);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    if (!variances_.is_known(j) && from.missing_[j] != 0.0) variances_.take(j, from.missing_[j], found_variance());
+  }
 }
 
 void SparseEngine::find_strongest_coupling() {
@@ -305,13 +315,12 @@ SolveSummary SparseEngine::solve_means(const ComponentEvidence& evidence) {
   return summary;
 }
 
-/// Changes the belief by some columns of N. What N gains changes it by solutions with the old N, what N loses by
-/// solutions with the new one, the way back: nothing cancels. The means are solved for anew. A solve a column, one
-/// more, and another n d numbers a column while it runs. Says what became of ln|N|.
+/// Changes the belief by some columns of N at one node. What N gains changes it by solutions with the old N, what N
+/// loses by solutions with the new one, the way back: nothing cancels. The means are solved for anew. A solve a column,
+/// one more, and another n d numbers a column while it runs. Says what became of ln|N|.
 Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
                                      const std::function<void()>& change_solver, const ComponentEvidence& evidence) {
   const auto d = static_cast<Index>(dimension_);
-  const double sign = gains ? 1.0 : -1.0;
   Changed result;
   if (!gains) change_solver();
   // Y, a column at a time; row j * d + r of it is entry r of node j.
@@ -327,53 +336,29 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
     }
   }
   const PrecisionChange change(1.0, columns.times(solutions));
-  result.log_determinant = sign * change.log_determinant();
+  result.log_determinant = (gains ? 1.0 : -1.0) * change.log_determinant();
   if (log_determinant_) *log_determinant_ += result.log_determinant;
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    const MatrixXd terms = change.terms(solutions.middleRows(static_cast<Index>(j) * d, d));
-    const MatrixXd outer = sign * (terms * terms.transpose());
-    for (Index c = 0; c < d; ++c) {
-      for (Index r = c; r < d; ++r) covariance_column(j, c)[r] -= outer(r, c);
-    }
-  }
+  subtract_terms(change.terms(solutions), gains ? 1.0 : -1.0, 1);
   if (gains) change_solver();
   result.solve.add(solve_means(evidence));
   return result;
 }
 
-Engine::Changed SparseEngine::set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) {
-  const double k = prior_.coupling() * (weight - graph().weight(a, b));
-  const bool gains = k > 0.0;
-  PriorMatrix changed = prior_;
-  changed.set_edge(a, b, weight);
-  // In the graph with less weight nothing cancels. (A^{-1})_jj loses scale y_j^2.
-  const PriorDifference difference = prior_difference(gains ? prior_ : changed, a, b);
-  const double scale = k / (1.0 + std::abs(k) * difference.resistance);
-  prior_ = std::move(changed);
-  variances_.prior_changed();
-  find_strongest_coupling();
-
-  bool any_evidence = false;
-  for (std::size_t j = 0; j < node_count(); ++j) any_evidence = any_evidence || !solver_.observed(j).rows.empty();
-  Changed result;
-  if (any_evidence) {
-    result = change(
-        ChangeColumns::of_edge(a, b, std::abs(k), dimension_), gains, [this] { solver_.set_prior(prior_); }, evidence);
-    const double prior_change = std::log1p(std::abs(k) * difference.resistance);
-    result.log_determinant -= static_cast<double>(dimension_) * (gains ? prior_change : -prior_change);
-  } else {
-    solver_.set_prior(prior_);
-    log_determinant_.reset();
-  }
-  // Without evidence C_j changes as the prior does. Where (A^{-1})_jj is not known, C_j is kept without it.
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    if (any_evidence == variances_.is_known(j)) continue;
-    const double change_of_prior = scale * difference.solution[j] * difference.solution[j];
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      covariance_column(j, c)[c] += any_evidence ? change_of_prior : -change_of_prior;
+/// C_j -= sign Z_j Z_j^T for every node; row j * d + r of Z is entry r of node j.
+void SparseEngine::subtract_terms(const MatrixXd& terms, double sign, std::size_t threads) {
+  constexpr std::size_t together = 64;  // nodes
+  const auto d = static_cast<Index>(dimension_);
+  run_parts(node_count(), together, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
+    MatrixXd outer(d, d);
+    for (std::size_t j = first; j < end; ++j) {
+      const auto own = terms.middleRows(static_cast<Index>(j) * d, d);
+      outer.noalias() = own * own.transpose();
+      for (Index c = 0; c < d; ++c) {
+        double* const column = covariance_column(j, static_cast<std::size_t>(c));
+        for (Index r = c; r < d; ++r) column[r] -= sign * outer(r, c);
+      }
     }
-  }
-  return result;
+  });
 }
 
 Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,

@@ -3,6 +3,7 @@
 #include "belief/engine.hpp"
 #include "belief/packs.hpp"
 #include "belief/selected_inverse/elimination_plan.hpp"
+#include "belief/sparse/lane_solver.hpp"
 #include "belief/sparse/precision_solver.hpp"
 #include "belief/sparse/prior_variances.hpp"
 
@@ -13,6 +14,8 @@
 namespace goblin {
 
 class ChangeColumns;
+class EdgeColumns;
+class SelectedInverse;
 struct NodeLesson;
 
 /// Keeps w_j and C_j of every node, O(n d^2) memory, and solves N u = phi_i(x) for each reward (PrecisionSolver).
@@ -42,15 +45,19 @@ class SparseEngine final : public Engine {
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
-  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence,
-                     std::size_t threads) override;
-  Changed set_edge(NodeId a, NodeId b, double weight, const ComponentEvidence& evidence) override;
+  Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
+  [[nodiscard]] Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const override;
+  [[nodiscard]] Bytes edges_bytes(std::size_t edges, std::size_t threads) const override;
+  [[nodiscard]] Bytes rebuild_bytes(std::size_t threads) const override;
+  Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
-  SolveSummary rebuild(const ComponentEvidence& evidence, std::size_t threads) override;
+  SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
   void save(BinaryWriter& out) const override;
+  void set_progress(const std::function<void(double)>& progress) override { options_.progress = progress; }
+  void take_prior_variances(const Engine& other) const override;
 
  private:
   struct Empty {};
@@ -95,17 +102,34 @@ class SparseEngine final : public Engine {
   SolveSummary solve_means(const ComponentEvidence& evidence);
   Changed change(const ChangeColumns& columns, bool gains, const std::function<void()>& change_solver,
                  const ComponentEvidence& evidence);
+  void subtract_terms(const Eigen::MatrixXd& terms, double sign, std::size_t threads);
+
+  // Edges: sparse_edges.cpp.
+  [[nodiscard]] bool has_evidence() const;
+  [[nodiscard]] std::size_t edges_in_a_step() const;
+  Changed change_edges(std::span<const Edge> edges, bool gains, const ComponentEvidence& evidence, const Work& work);
+  void change_prior_variances(const EdgeColumns& columns, bool gains, PriorMatrix changed);
+  std::optional<Changed> invert_with_edges(std::span<const Edge> edges, const ComponentEvidence& evidence,
+                                           const Work& work);
 
   // Many rewards at once: sparse_bulk.cpp.
   class Chunk;
-  void learn_chunk(std::span<const NodeLesson> lessons, std::size_t threads, Changed& total);
+  SolveSummary solve_side_by_side(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
+                                  Eigen::MatrixXd& solutions, const Work& work);
+  SolveSummary solve_alone(const LaneSolver::Column& system);
+  void learn_chunk(std::span<const NodeLesson> lessons, const Work& work, Changed& total);
+  [[nodiscard]] double chunk_bytes(std::size_t columns, std::size_t threads) const;
   [[nodiscard]] double gain_of(const NodeLesson& lesson) const;
   void observe(const NodeLesson& lesson);
   [[nodiscard]] bool may_invert(const ComponentEvidence& evidence) const;
   [[nodiscard]] double multiplications_of_solves(double columns) const;
-  [[nodiscard]] std::optional<EliminationPlan> plan_inverse(double solves, const ComponentEvidence& evidence) const;
-  [[nodiscard]] std::optional<double> find_log_determinant(const EliminationPlan& plan, std::size_t threads) const;
-  bool invert(const EliminationPlan& plan, const ComponentEvidence& evidence, std::size_t threads);
+  [[nodiscard]] std::optional<EliminationPlan> plan_inverse(double solves, const ComponentEvidence& evidence,
+                                                            const Work& work) const;
+  [[nodiscard]] std::optional<double> find_log_determinant(const EliminationPlan& plan, const Work& work) const;
+  [[nodiscard]] std::optional<double> find_prior_log_determinant(const PriorMatrix& prior, const EliminationPlan& plan,
+                                                                 const Work& work) const;
+  void take_over(SelectedInverse& inverse, const ComponentEvidence& evidence);
+  bool invert(const EliminationPlan& plan, const ComponentEvidence& evidence, const Work& work);
 
   static constexpr std::size_t waiting_room = 8;
   /// The relative residual for solves that nothing corrects later: edges, evidence that moves, rebuilds.

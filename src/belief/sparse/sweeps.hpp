@@ -29,6 +29,8 @@ class Sweeps {
   /// Sets D_j^{-1} of the node at this position.
   void set_inverse(std::size_t position, LowRankInverse<Scalar> inverse) { inverses_[position] = std::move(inverse); }
 
+  [[nodiscard]] const LowRankInverse<Scalar>& inverse(std::size_t position) const { return inverses_[position]; }
+
   /// Where r is to be written before solve, by position; what lies behind the dimension stays zero.
   [[nodiscard]] Scalar* residual(std::size_t position) { return residual_.data() + position * stride_; }
   [[nodiscard]] const Scalar* solution(std::size_t position) const { return solution_.data() + position * stride_; }

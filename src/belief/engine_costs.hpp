@@ -1,0 +1,42 @@
+#pragma once
+
+#include "goblin/belief/options.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace goblin {
+
+/// What a component costs with an engine: seconds on one thread, once every node has as many rewards as d, and bytes.
+struct EngineCosts {
+  double make = 0.0;    ///< until every node is ready to be asked
+  double learn = 0.0;   ///< a reward
+  double decide = 0.0;  ///< among 25 candidates
+  double bytes = 0.0;
+
+  /// A round of one decision and one reward, with its share of the making: that counts as paid for after ten rounds a
+  /// node.
+  [[nodiscard]] double round(std::size_t nodes) const {
+    return learn + decide + make / (10.0 * static_cast<double>(nodes));
+  }
+};
+
+/// The estimate. Its constants are fitted to `./dev bench --benchmark_filter=engine_costs`, which shows measured beside
+/// estimated times (docs/engines.md has its output), on a processor of 2023 (AVX-512, 2 MB of second-level cache). Only
+/// ratios decide, so that another processor seldom chooses otherwise.
+[[nodiscard]] EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension);
+
+/// The kind that `automatic` stands for in a component of this size, and why:
+///
+/// - dense or sparse, whichever has the cheaper round, if that takes at most 10 ms;
+/// - but dense only as long as its matrix has at most 32 MB: memory is what it is dear in;
+/// - local where no exact round is that cheap.
+struct EngineChoice {
+  EngineKind kind;
+  std::string reason;
+};
+[[nodiscard]] EngineChoice explain_engine(EngineKind wanted, std::size_t nodes, std::size_t edges,
+                                          std::size_t dimension);
+[[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t edges, std::size_t dimension);
+
+}  // namespace goblin
