@@ -6,6 +6,8 @@
 #include "binary.hpp"
 #include "goblin/error.hpp"
 #include "graph/graph_binary.hpp"
+#include "graph/places.hpp"
+#include "graph/remove_places.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -71,7 +74,11 @@ std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
     std::size_t edge = 0;  // the next of them
   };
   std::array<Search, 2> searches{Search{{a}}, Search{{b}}};
-  std::unordered_map<NodeId, std::size_t> reached_by{{a, 0}, {b, 1}};
+  Places places;
+  places.clear();
+  places.find_or_add(a, 0);
+  places.find_or_add(b, 1);
+  std::vector<std::size_t> reached_by{0, 1};  // of a place
   for (std::size_t turn = 0;; turn = 1 - turn) {
     Search& search = searches[turn];
     while (search.at < search.reached.size() && search.edge == graph.neighbours(search.reached[search.at]).size()) {
@@ -83,9 +90,13 @@ std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
       return std::move(search.reached);
     }
     const NodeId next = graph.neighbours(search.reached[search.at])[search.edge++];
-    const auto [known, is_new] = reached_by.emplace(next, turn);
-    if (known->second != turn) return {};
-    if (is_new) search.reached.push_back(next);
+    const NodeId place = places.find_or_add(next, static_cast<NodeId>(reached_by.size()));
+    if (place == reached_by.size()) {
+      search.reached.push_back(next);
+      reached_by.push_back(turn);
+    } else if (reached_by[place] != turn) {
+      return {};
+    }
   }
 }
 
@@ -372,27 +383,39 @@ Engine::Changed Belief::change_edges(std::span<const Edge> edges, const std::fun
       exclusively([&] { change(*component.engine); });
     }
   }
-  std::vector<NodeId> ends;
+  std::vector<std::pair<NodeId, NodeId>> removed;
   for (const Edge& edge : edges) {
-    if (edge.weight == 0.0) ends.insert(ends.end(), {edge.a, edge.b});
+    if (edge.weight == 0.0 && places_[edge.a].component == places_[edge.b].component) {
+      removed.emplace_back(edge.a, edge.b);
+    }
   }
-  split_between(ends);
+  split_between(std::move(removed));
   return total;
 }
 
-/// Makes components of the parts that these nodes are in, if edges that went left them without a path to each other.
-/// Every part has one of the nodes.
-void Belief::split_between(std::span<const NodeId> ends) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::map<NodeId, NodeId> first_of;  // end in each component
-    for (const NodeId end : ends) {
-      const auto [first, is_new] = first_of.emplace(places_[end].component, end);
-      if (!is_new && first->second != end && split(first->second, end)) {
-        changed = true;
-        break;
-      }
+/// Makes components of the parts that edges between these pairs held together, where no path does any more. Before each
+/// step every component is held together by its edges and the pairs that are left.
+void Belief::split_between(std::vector<std::pair<NodeId, NodeId>> pairs) {
+  while (!pairs.empty()) {
+    const auto [a, b] = pairs.back();
+    if (a == b || !split(a, b)) {
+      pairs.pop_back();
+      continue;
     }
+    // Pairs that led into the part that went held together what they led from.
+    const std::size_t gone = components_.size() - 1;
+    std::vector<std::pair<NodeId, NodeId>> left;
+    std::optional<NodeId> before;
+    for (const auto& [first, second] : pairs) {
+      if (places_[first].component == places_[second].component) {
+        left.emplace_back(first, second);
+        continue;
+      }
+      const NodeId end = places_[first].component == gone ? second : first;
+      if (before) left.emplace_back(*before, end);
+      before = end;
+    }
+    pairs = std::move(left);
   }
 }
 
@@ -497,12 +520,31 @@ void Belief::join(NodeId a, NodeId b) {
 }
 
 /// Makes two components of the one that two nodes share, if no path joins them any more: the nodes that can be reached
-/// from one of them, and the rest.
+/// from one of them, which become the last component, and the rest.
 bool Belief::split(NodeId a, NodeId b) {
   const std::size_t whole = places_[a].component;
   const Engine& engine = *components_[whole].engine;
   const std::vector<NodeId> smaller = cut_off(engine.graph(), places_[a].index, places_[b].index);
   if (smaller.empty()) return false;
+  const auto part = [&](const std::vector<NodeId>& indices) {
+    Component component{{}, engine.extract(indices, evidence_of(components_[whole]))};
+    component.nodes.reserve(indices.size());
+    for (const NodeId index : indices) component.nodes.push_back(components_[whole].nodes[index]);
+    return component;
+  };
+  Component smaller_part = part(smaller);
+  if (engine.kind() == EngineKind::local) {
+    exclusively([&] {
+      Component& rest = components_[whole];
+      remove_places(rest.nodes, smaller);
+      rest.engine->release(smaller, evidence_of(smaller_part), evidence_of(rest));
+      for (const NodeId index : smaller) {
+        if (index < rest.nodes.size()) places_[rest.nodes[index]].index = index;
+      }
+      add_component(std::move(smaller_part));
+    });
+    return true;
+  }
   std::vector<NodeId> larger;
   larger.reserve(engine.node_count() - smaller.size());
   for (NodeId index = 0, next = 0; index < engine.node_count(); ++index) {
@@ -512,13 +554,6 @@ bool Belief::split(NodeId a, NodeId b) {
       larger.push_back(index);
     }
   }
-  const auto part = [&](const std::vector<NodeId>& indices) {
-    Component component{{}, engine.extract(indices, evidence_of(components_[whole]))};
-    component.nodes.reserve(indices.size());
-    for (const NodeId index : indices) component.nodes.push_back(components_[whole].nodes[index]);
-    return component;
-  };
-  Component smaller_part = part(smaller);
   Component larger_part = part(larger);
   larger_part.engine->set_access(access_);
   exclusively([&] {

@@ -181,7 +181,7 @@ class Belief {
   void exclusively(Work work);
   void join(NodeId a, NodeId b);
   bool split(NodeId a, NodeId b);
-  void split_between(std::span<const NodeId> ends);
+  void split_between(std::vector<std::pair<NodeId, NodeId>> pairs);
 
   EngineOptions options_;
   double coupling_;

@@ -158,6 +158,14 @@ class Engine {
   /// make one anew (EngineFactory::join).
   virtual bool absorb(const Engine& /*other*/, const ComponentEvidence& /*evidence*/) { return false; }
 
+  /// Gives up nodes (ascending) that no edge joins to the others; the last ones get their numbers, as in remove_places.
+  /// `gone` is the evidence of those nodes, `kept` that of the others in their new order. False, and nothing changed,
+  /// where an engine cannot do this for less than it costs to make one anew (extract).
+  virtual bool release(std::span<const NodeId> /*nodes*/, const ComponentEvidence& /*gone*/,
+                       const ComponentEvidence& /*kept*/) {
+    return false;
+  }
+
   /// Adds sums to what was observed at a node (sign 1), or takes away sums that were added before (sign -1). `evidence`
   /// holds the change already.
   virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,

@@ -1,5 +1,7 @@
 #include "belief/prior_matrix.hpp"
 
+#include "graph/remove_places.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -32,6 +34,15 @@ void PriorMatrix::append(const PriorMatrix& other) {
   smallest_ridge_ = std::min(smallest_ridge_, other.smallest_ridge_);
   graph_.add_nodes(other.node_count());
   for (const Edge& edge : other.graph_.edges()) graph_.set_weight(edge.a + shift, edge.b + shift, edge.weight);
+}
+
+void PriorMatrix::remove_nodes(std::span<const NodeId> nodes) {
+  graph_.remove_nodes(nodes);
+  if (ridges_.empty()) return;
+  remove_places(ridges_, nodes);
+  if (std::find(ridges_.begin(), ridges_.end(), smallest_ridge_) == ridges_.end()) {
+    smallest_ridge_ = *std::min_element(ridges_.begin(), ridges_.end());
+  }
 }
 
 PriorMatrix PriorMatrix::side_by_side(const PriorMatrix& first, const PriorMatrix& second) {

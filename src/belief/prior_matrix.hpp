@@ -36,6 +36,9 @@ class PriorMatrix {
   void set_edge(NodeId a, NodeId b, double weight) { graph_.set_weight(a, b, weight); }
   /// The nodes of another one, after those there are; their coupling is the same. O(nodes and edges of the other).
   void append(const PriorMatrix& other);
+  /// Takes away nodes (ascending) that no edge joins to the others; the last ones get their numbers
+  /// (EditableGraph::remove_nodes). O(n) where the smallest ridge goes, and else what that costs.
+  void remove_nodes(std::span<const NodeId> nodes);
 
   /// Both beside each other, the nodes of the first before those of the second; their coupling is the same.
   [[nodiscard]] static PriorMatrix side_by_side(const PriorMatrix& first, const PriorMatrix& second);

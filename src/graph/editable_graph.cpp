@@ -51,9 +51,21 @@ EditableGraph::Edits& EditableGraph::edits() {
 void EditableGraph::add_nodes(std::size_t count) {
   Edits& edits = this->edits();
   for (std::size_t k = 0; k < count; ++k) {
-    edits.row_of.push_back(static_cast<std::uint32_t>(edits.rows.size()));
-    edits.rows.emplace_back();
+    const std::uint32_t row = unused_row();
+    edits.row_of.push_back(row);
   }
+}
+
+/// An empty row that no node has.
+std::uint32_t EditableGraph::unused_row() {
+  Edits& edits = this->edits();
+  if (edits.unused_rows.empty()) {
+    edits.rows.emplace_back();
+    return static_cast<std::uint32_t>(edits.rows.size() - 1);
+  }
+  const std::uint32_t row = edits.unused_rows.back();
+  edits.unused_rows.pop_back();
+  return row;
 }
 
 /// The node's own row, which it gets if it has none.
@@ -62,8 +74,9 @@ EditableGraph::Row& EditableGraph::row(NodeId node) {
   if (edits.row_of[node] == none) {
     const auto neighbours = base_.neighbours(node);
     const auto weights = base_.weights(node);
-    edits.rows.push_back({{neighbours.begin(), neighbours.end()}, {weights.begin(), weights.end()}});
-    edits.row_of[node] = static_cast<std::uint32_t>(edits.rows.size() - 1);
+    const std::uint32_t unused = unused_row();
+    edits.rows[unused] = {{neighbours.begin(), neighbours.end()}, {weights.begin(), weights.end()}};
+    edits.row_of[node] = unused;
   }
   return edits.rows[edits.row_of[node]];
 }
@@ -105,6 +118,36 @@ void EditableGraph::set_weight(NodeId a, NodeId b, double weight) {
   if (weight == 0.0) --edits_->edge_count;
 }
 
+void EditableGraph::remove_nodes(std::span<const NodeId> nodes) {
+  Edits& edits = this->edits();
+  std::size_t ends = 0;
+  for (const NodeId node : nodes) ends += neighbours(node).size();
+  edits.edge_count -= ends / 2;
+  for (std::size_t k = nodes.size(); k-- > 0;) {
+    const NodeId node = nodes[k];
+    const auto last = static_cast<NodeId>(node_count() - 1);
+    if (edits.row_of[node] != none) {
+      edits.rows[edits.row_of[node]] = {};
+      edits.unused_rows.push_back(edits.row_of[node]);
+    }
+    if (node != last) {
+      const std::vector<NodeId> friends = row(last).neighbours;
+      for (const NodeId other : friends) {
+        // The highest number stands at the end.
+        Row& row = this->row(other);
+        const double weight = row.weights.back();
+        row.neighbours.pop_back();
+        row.weights.pop_back();
+        const auto at = std::lower_bound(row.neighbours.begin(), row.neighbours.end(), node);
+        row.weights.insert(row.weights.begin() + (at - row.neighbours.begin()), weight);
+        row.neighbours.insert(at, node);
+      }
+      edits.row_of[node] = edits.row_of[last];
+    }
+    edits.row_of.pop_back();
+  }
+}
+
 Graph EditableGraph::snapshot() const {
   if (!edits_) return base_;
   return {node_count(), edges()};
@@ -132,7 +175,8 @@ Graph EditableGraph::induced(std::span<const NodeId> nodes) const {
 std::size_t EditableGraph::bytes() const {
   std::size_t total = base_.bytes();
   if (!edits_) return total;
-  total += sizeof(Edits) + edits_->row_of.capacity() * sizeof(std::uint32_t) + edits_->rows.capacity() * sizeof(Row);
+  total += sizeof(Edits) + edits_->row_of.capacity() * sizeof(std::uint32_t) + edits_->rows.capacity() * sizeof(Row) +
+           edits_->unused_rows.capacity() * sizeof(std::uint32_t);
   for (const Row& row : edits_->rows) {
     total += row.neighbours.capacity() * sizeof(NodeId) + row.weights.capacity() * sizeof(double);
   }

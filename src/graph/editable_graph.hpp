@@ -46,6 +46,9 @@ class EditableGraph {
   void add_nodes(std::size_t count);
   /// 0 removes the edge.
   void set_weight(NodeId a, NodeId b, double weight);
+  /// Takes away nodes (ascending) that no edge joins to the others. Their numbers go to the last nodes, as in
+  /// remove_places. O(edges of the nodes, and of the neighbours of those that are renumbered).
+  void remove_nodes(std::span<const NodeId> nodes);
 
   /// As it is now; only one that never changed has its names.
   [[nodiscard]] Graph snapshot() const;
@@ -66,6 +69,7 @@ class EditableGraph {
     std::size_t edge_count = 0;
     std::vector<std::uint32_t> row_of;  // of each node in `rows`, or none for that of the base
     std::vector<Row> rows;
+    std::vector<std::uint32_t> unused_rows;
   };
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
@@ -75,6 +79,7 @@ class EditableGraph {
   }
   Edits& edits();
   Row& row(NodeId node);
+  std::uint32_t unused_row();
   void set_end(NodeId from, NodeId to, double weight);
 
   Graph base_;

@@ -50,7 +50,7 @@ std::vector<LocalCase> local_cases() {
   all.push_back({.name = "fine", .graph = social, .local = {.tolerance = 1e-4}, .useful = 0.005});
   all.push_back({.name = "one_neighbour", .graph = social, .local = {.most_nodes = 2}, .useful = 0.03});
   all.push_back({.name = "no_time", .graph = social, .local = {.tolerance = 1e-3, .most_edges = 40}, .useful = 0.1});
-  all.push_back({.name = "little_ridge", .graph = social, .ridge = 0.05, .coupling = 2.0, .useful = 0.3});
+  all.push_back({.name = "little_ridge", .graph = social, .ridge = 0.05, .coupling = 2.0});
   all.push_back({.name = "long_contexts", .graph = social, .context_scale = 20.0, .useful = 0.03});
   all.push_back({.name = "a_ridge_for_each_node", .graph = social, .many_ridges = true, .useful = 0.02});
   all.push_back({.name = "printed_bound", .graph = social, .printed_bound = true, .useful = 0.04});
@@ -74,6 +74,24 @@ std::vector<LocalCase> local_cases() {
   all.push_back({.name = "hub", .graph = hub});
   all.push_back(
       {.name = "hub_few_nodes", .graph = hub, .local = {.tolerance = 0.01, .most_nodes = 16}, .useful = 0.03});
+  // Where the ridge is far below coupling times degree, nodes matter to each other over long distances.
+  all.push_back({.name = "hub_little_ridge", .graph = hub, .ridge = 0.05, .coupling = 2.0});
+  all.push_back(
+      {.name = "a_little_ridge_for_each_node", .graph = social, .ridge = 0.05, .coupling = 2.0, .many_ridges = true});
+  all.push_back({.name = "tiny_ridge", .graph = social, .ridge = 1e-3, .coupling = 2.0});
+  all.push_back({.name = "little_ridge_few_nodes",
+                 .graph = social,
+                 .local = {.most_nodes = 20},
+                 .ridge = 0.05,
+                 .coupling = 2.0,
+                 .useful = 0.3});
+  all.push_back(
+      {.name = "little_ridge_larger_graph",
+       .graph = generate::communities({.nodes = 600, .communities = 6, .average_degree = 10, .seed = 4}).graph,
+       .dimension = 2,
+       .ridge = 0.05,
+       .coupling = 2.0,
+       .useful = 0.3});
   return all;
 }
 
@@ -329,6 +347,113 @@ TEST(LocalEngine, is_picked_for_large_components_only) {
   EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 25), EngineKind::sparse);
   EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 1'000'000, 25), EngineKind::local);
   EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 100), EngineKind::local);
+  // A few hundred nodes are exact, whatever the prior.
+  for (const std::size_t nodes : {80, 150, 260}) {
+    for (const std::size_t dimension : {1, 3, 10, 25, 100}) {
+      for (const std::size_t degree : {2, 10, 40}) {
+        EXPECT_NE(choose_engine(EngineKind::automatic, nodes, nodes * degree / 2, dimension), EngineKind::local);
+      }
+    }
+  }
+}
+
+/// Six communities in a row, each joined to the next by a single edge.
+class LocalParts : public ::testing::Test {
+ protected:
+  static constexpr NodeId size = 60;
+  static constexpr NodeId count = 6;
+  static constexpr std::size_t dimension = 3;
+
+  [[nodiscard]] static Graph graph() {
+    std::vector<Edge> edges;
+    for (NodeId part = 0; part < count; ++part) {
+      const Graph community =
+          generate::communities({.nodes = size, .communities = 2, .average_degree = 7, .seed = part + 1}).graph;
+      for (const Edge& edge : community.edges()) {
+        edges.push_back({part * size + edge.a, part * size + edge.b, edge.weight});
+      }
+      // So that no community is in parts.
+      for (NodeId node = 1; node < size; ++node) edges.push_back({part * size + node - 1, part * size + node, 0.5});
+    }
+    for (NodeId part = 1; part < count; ++part) edges.push_back(bridge(part));
+    return {count * size, edges};
+  }
+  [[nodiscard]] static Edge bridge(NodeId part) {
+    return {(part - 1) * size + 7 * part % size, part * size + 11 * part % size, 2.0};
+  }
+  [[nodiscard]] static Bandit make(EngineKind kind) {
+    BanditOptions options{
+        .dimension = dimension, .alpha = 0.3, .engine = {.kind = kind, .local = {.tolerance = 1e-3, .most_nodes = 16}}};
+    for (NodeId node = 0; node < count * size; ++node) options.node_ridges.push_back(0.5 + 0.1 * (node % 5));
+    return Bandit::gob_lin(graph(), options);
+  }
+  void learn_and_compare() {
+    Scenario scenario{.name = "parts", .graph = Graph(count * size), .dimension = dimension};
+    for (std::size_t k = 0; k < 300; ++k) {
+      const auto round = scenario.round(t++);
+      const Decision decision = local.select(round.user, {round.contexts, dimension});
+      const Decision expected = exact.select(round.user, {round.contexts, dimension});
+      for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
+        ASSERT_LE(std::abs(decision.scores[arm] - expected.scores[arm]), decision.bounds[arm] + 1e-8);
+        ASSERT_LE(decision.bounds[arm], 0.2);
+      }
+      for (Bandit* bandit : {&local, &exact}) bandit->update(round.user, round.context(0), round.rewards[0]);
+    }
+    ASSERT_LE(exact.log_determinant(), local.log_determinant() + 1e-8);
+    ASSERT_GE(exact.log_determinant(), local.log_determinant() - local.log_determinant_error() - 1e-8);
+    for (NodeId part = 1; part < count; ++part) {
+      const auto [a, b, weight] = bridge(part);
+      ASSERT_EQ(local.node_graph().weight(a, b), exact.node_graph().weight(a, b));
+    }
+    ASSERT_EQ(local.node_graph().edge_count(), exact.node_graph().edge_count());
+  }
+
+  Bandit local = make(EngineKind::local);
+  Bandit exact = make(EngineKind::dense);
+  std::size_t t = 0;
+};
+
+TEST_F(LocalParts, are_cut_off_and_joined_again) {
+  const auto change = [&](const std::vector<NodeId>& parts, bool there) {
+    std::vector<EdgeChange> changes;
+    for (const NodeId part : parts) {
+      const auto [a, b, weight] = bridge(part);
+      changes.push_back({a, b, there ? weight : 0.0});
+    }
+    for (Bandit* bandit : {&local, &exact}) bandit->update_edges(changes);
+  };
+  const auto components = [&] { return local.summary().components.size(); };
+  learn_and_compare();
+  change({2}, false);
+  EXPECT_EQ(components(), 2);
+  learn_and_compare();
+  // What is between two cuts goes first, and those beside it have nothing left in common.
+  change({4, 3}, false);
+  EXPECT_EQ(components(), 4);
+  learn_and_compare();
+  local = Bandit::from_bytes(local.to_bytes());
+  learn_and_compare();
+  change({4, 2, 3}, true);
+  EXPECT_EQ(components(), 1);
+  learn_and_compare();
+  change({1, 2, 3, 4, 5}, false);
+  EXPECT_EQ(components(), 6);
+  learn_and_compare();
+  // A user alone, with evidence.
+  for (Bandit* bandit : {&local, &exact}) {
+    const Graph now = bandit->graph();
+    std::vector<EdgeChange> changes;
+    for (const NodeId other : now.neighbours(100)) changes.push_back({100, other, 0.0});
+    bandit->update_edges(changes);
+  }
+  EXPECT_EQ(components(), 7);
+  learn_and_compare();
+}
+
+TEST(LocalEngine, a_user_alone_takes_little_memory) {
+  auto bandit = Bandit::linucb_ind(Graph(500), {.dimension = 25, .engine = {.kind = EngineKind::local}});
+  for (NodeId user = 0; user < 500; ++user) bandit.update(user, std::vector<double>(25, 0.2), 1.0);
+  EXPECT_LT(bandit.summary().bytes, 500 * 10'000);
 }
 
 // What the bounds rest on: s = A y > 0, whatever edges come and go.
@@ -420,7 +545,7 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
           ASSERT_GE(near.upper(), exact - 1e-12);
           ASSERT_GE(near.gap(), exact - ones.dot(g) - 1e-12);
           double squared_sum = 0.0;
-          for (std::size_t k = 0; k < seeds.size(); ++k) squared_sum += near.entries()[k].value;
+          for (std::size_t k = 0; k < seeds.size(); ++k) squared_sum += near.entry(k).value;
           squared_sum *= squared_sum;
           ASSERT_LE(squared_sum, near.energy() * (exact + 1e-12));
           double leak = 0.0;

@@ -2,9 +2,11 @@
 
 #include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
+#include "graph/remove_places.hpp"
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -73,6 +75,48 @@ TEST(LiveGraph, keeps_nothing_of_edges_that_came_and_went) {
   }
   EXPECT_LE(live.bytes(), before + 100'000);
   EXPECT_EQ(live.snapshot().edge_count(), 435);
+}
+
+// Nodes that stay keep their edges, under the numbers that they get.
+TEST(EditableGraph, gives_up_parts_that_no_edge_joins_to_the_others) {
+  const Graph base =
+      generate::random({.nodes = 120, .edges = 90, .lowest_weight = 0.5, .highest_weight = 2.0, .seed = 6});
+  EditableGraph graph(base);
+  std::vector<NodeId> names(base.node_count());  // who has a number
+  std::iota(names.begin(), names.end(), 0);
+  NodeId next_name = 120;
+  std::map<std::pair<NodeId, NodeId>, double> expected;  // by names
+  for (const Edge& edge : base.edges()) expected[{edge.a, edge.b}] = edge.weight;
+  for (std::uint64_t t = 0; t < 60; ++t) {
+    Random random(5, 0, t);
+    const Components parts = graph.snapshot().components();
+    const auto chosen = parts.nodes(parts.of(static_cast<NodeId>(random.below(graph.node_count()))));
+    const std::vector<NodeId> gone(chosen.begin(), chosen.end());
+    if (gone.size() < graph.node_count()) {
+      for (const NodeId node : gone) {
+        std::erase_if(expected, [&](const auto& edge) {
+          return edge.first.first == names[node] || edge.first.second == names[node];
+        });
+      }
+      graph.remove_nodes(gone);
+      remove_places(names, gone);
+    }
+    // Others come, and edges.
+    graph.add_nodes(2);
+    for (int k = 0; k < 2; ++k) names.push_back(next_name++);
+    for (int k = 0; k < 3; ++k) {
+      const auto a = static_cast<NodeId>(random.below(graph.node_count()));
+      const auto b = static_cast<NodeId>((a + 1 + random.below(graph.node_count() - 1)) % graph.node_count());
+      graph.set_weight(a, b, random.uniform(0.5, 2.0));
+      expected[std::minmax(names[a], names[b])] = graph.weight(a, b);
+    }
+    ASSERT_EQ(graph.node_count(), names.size());
+    ASSERT_EQ(graph.edge_count(), expected.size());
+    for (const Edge& edge : graph.edges()) {
+      ASSERT_EQ(edge.weight, expected.at(std::minmax(names[edge.a], names[edge.b])));
+      ASSERT_EQ(edge.weight, graph.weight(edge.b, edge.a));
+    }
+  }
 }
 
 }  // namespace

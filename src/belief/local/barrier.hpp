@@ -1,6 +1,7 @@
 #pragma once
 
 #include "belief/prior_matrix.hpp"
+#include "graph/remove_places.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +38,8 @@ class Barrier {
   /// height / slope * scale(), rounded up: four bytes a node, because a walk asks for those of a thousand nodes, and
   /// memory is what it waits for.
   [[nodiscard]] float weight(std::size_t node) const { return weights_[node]; }
+  /// Asks the machine for what `weight` will look at.
+  void prefetch_weight(std::size_t node) const { __builtin_prefetch(&weights_[node]); }
   /// The smallest ridge: it brings weights into the range that four bytes have.
   [[nodiscard]] double scale() const { return scale_; }
 
@@ -52,6 +55,12 @@ class Barrier {
     weights_.resize(prior.node_count());
     for (std::size_t j = first; j < nodes_.size(); ++j) nodes_[j].height = height_for(prior.ridge(j), diagonal[j]);
     for (std::size_t j = first; j < nodes_.size(); ++j) compute_slope(prior, j);
+  }
+
+  /// After PriorMatrix::remove_nodes: the others keep what they have.
+  void remove_nodes(std::span<const NodeId> nodes) {
+    remove_places(nodes_, nodes);
+    remove_places(weights_, nodes);
   }
 
   /// After the weight of an edge has changed. Calls changed(node) for every node whose slope did. O(neighbours of

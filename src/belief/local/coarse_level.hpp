@@ -24,14 +24,15 @@ class CoarseLevel {
   /// From the sum of all S_j.
   void set_sums(double total_ridge, const Eigen::MatrixXd& sums) { inverse_ = {total_ridge, sums}; }
   /// More nodes: the sum of their ridges and of their S_j. O(d^3).
-  void add_nodes(double ridges, const Eigen::MatrixXd& sums) {
-    const auto d = static_cast<Eigen::Index>(residual_.size());
-    const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(d, d);
-    Eigen::MatrixXd inverse(d, d);
-    for (Eigen::Index k = 0; k < d; ++k)
-      inverse_.apply(identity.col(k).data(), inverse.col(k).data(), residual_.size());
-    const Eigen::MatrixXd precision = inverse.llt().solve(identity);
-    inverse_ = {ridges, 0.5 * (precision + precision.transpose()) + sums};
+  void add_nodes(double ridges, const Eigen::MatrixXd& sums) { inverse_ = {ridges, precision() + sums}; }
+  /// Fewer nodes. False, and nothing changed, where the difference has too few digits left: those who stay have ridges
+  /// of at least `least` together, so no eigenvalue may be far below.
+  [[nodiscard]] bool remove_nodes(double ridges, const Eigen::MatrixXd& sums, double least) {
+    Eigen::MatrixXd rest = precision() - sums;
+    rest.diagonal().array() -= ridges + 0.5 * least;
+    if (!rest.allFinite() || rest.llt().info() != Eigen::Success) return false;
+    inverse_ = {0.5 * least, rest};
+    return true;
   }
   /// y.
   void step(std::vector<double>& out) const {
@@ -50,6 +51,18 @@ class CoarseLevel {
   }
 
  private:
+  /// The sum of ridges I + sum of S_j, from its inverse.
+  [[nodiscard]] Eigen::MatrixXd precision() const {
+    const auto d = static_cast<Eigen::Index>(residual_.size());
+    const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(d, d);
+    Eigen::MatrixXd inverse(d, d);
+    for (Eigen::Index k = 0; k < d; ++k) {
+      inverse_.apply(identity.col(k).data(), inverse.col(k).data(), residual_.size());
+    }
+    const Eigen::MatrixXd precision = inverse.llt().solve(identity);
+    return 0.5 * (precision + precision.transpose());
+  }
+
   std::vector<double> residual_;
   LowRankInverse<double> inverse_;
 };

@@ -5,6 +5,7 @@
 #include "belief/byte_count.hpp"
 #include "belief/symmetric_matrix.hpp"
 #include "binary.hpp"
+#include "graph/remove_places.hpp"
 
 #include <algorithm>
 #include <array>
@@ -125,6 +126,29 @@ bool LocalEngine::absorb(const Engine& other, const ComponentEvidence& evidence)
   return true;
 }
 
+/// O(edges of the nodes, and of the neighbours of those that get their numbers; d), d^2 a node with evidence, and d^3.
+bool LocalEngine::release(std::span<const NodeId> nodes, const ComponentEvidence& gone, const ComponentEvidence& kept) {
+  double ridges = 0.0;
+  std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    ridges += prior_.ridge(nodes[k]);
+    const auto contexts = gone.at(k).contexts;
+    for (std::size_t c = 0; c < contexts.size(); ++c) packed[c] += contexts[c];
+    const NodeId slot = nodes_.find(nodes[k]);
+    if (slot == none) continue;
+    for (std::size_t c = 0; c < dimension_; ++c) coarse_.residual()[c] -= nodes_.residual(slot)[c];
+  }
+  prior_.remove_nodes(nodes);
+  remove_places(diagonal_, nodes);
+  barrier_.remove_nodes(nodes);
+  prior_variances_.clear();
+  nodes_.remove_nodes(nodes, [this](NodeId slot) { queue_.remove_slot(slot); });
+  ++prior_changes_;
+  const double least = static_cast<double>(node_count()) * prior_.smallest_ridge();
+  if (!coarse_.remove_nodes(ridges, unpacked(packed, dimension_), least)) compute_coarse_level(kept);
+  return true;
+}
+
 void LocalEngine::copy_node(NodeId node, const LocalEngine& from, NodeId from_node) {
   const NodeId from_slot = from.nodes_.find(from_node);
   if (from_slot == none) return;
@@ -162,7 +186,7 @@ void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
 
 std::size_t LocalEngine::bytes() const {
   return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + barrier_.bytes() + nodes_.bytes() +
-         queue_.bytes() + coarse_.bytes() + typical_length_.bytes();
+         queue_.bytes() + coarse_.bytes() + typical_length_.bytes() + prior_variances_.capacity() * sizeof(double);
 }
 
 std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {

@@ -64,6 +64,7 @@ class LocalEngine final : public Engine {
   [[nodiscard]] Bytes rebuild_bytes(std::size_t threads) const override;
   Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   bool absorb(const Engine& other, const ComponentEvidence& evidence) override;
+  bool release(std::span<const NodeId> nodes, const ComponentEvidence& gone, const ComponentEvidence& kept) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
   SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
@@ -73,6 +74,8 @@ class LocalEngine final : public Engine {
 
  private:
   static constexpr NodeId none = LocalNodes::none;
+  /// A decision may look at so many times LocalOptions::most_nodes.
+  static constexpr std::size_t growth = 4;
 
   struct NearEvidence;
   /// Where a decision works.
@@ -141,6 +144,10 @@ class LocalEngine final : public Engine {
   void walk(Workspace& work, NodeId node, double longest) const;
   [[nodiscard]] bool evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
                                     std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const;
+  void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                std::size_t most_nodes, const Evaluation& out) const;
+  double evaluate_near(Workspace& work, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                       std::size_t first, const Evaluation& out) const;
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
   [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence, std::size_t most_nodes) const;

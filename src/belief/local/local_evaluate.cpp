@@ -81,8 +81,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
   if (node_count() <= few * options_.most_nodes) return false;  // S has all of these, or nearly all
   walk(work, node, longest);
   const std::size_t d = dimension_;
-  const auto entries = work.near.entries();
-  const double own_value = entries[0].value;
+  const double own_value = work.near.entry(0).value;
   const double low = 1.0 / work.near.upper();
   const double high = work.near.energy() / (own_value * own_value);
 
@@ -96,7 +95,8 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
   double near_residual = 0.0;              // the sum of v_k |r_k|
   auto& pushed = work.pushed;
   pushed.clear();
-  for (const auto& entry : entries) {
+  for (std::size_t at = 0; at < work.near.entry_count(); ++at) {
+    const auto entry = work.near.entry(at);
     if (entry.value == 0.0) continue;
     outside -= entry.value * barrier_.slope(entry.node);
     const NodeId slot = nodes_.find(entry.node);
@@ -218,26 +218,109 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
   return true;
 }
 
-/// With u = 0 outside S and rho = phi - N u, zero in S but for what the solve left (inside) and coupling W u just
-/// outside (outside):
+/// Eight candidates, from the `first` on, with the evidence of S. With u = 0 outside S and rho = phi - N u, zero in S
+/// but for what the solve left (inside) and coupling W u just outside (outside):
 ///
 ///     x^T C_i x = x.u_i + u.inside + rho^T N^{-1} rho,     x.w_i = x.approximate_i + u.r + rho^T N^{-1} r
 ///
-/// and |outside_k| <= t coupling sum of W_kj g_j with t = max |u_j| / g_j, so its part of rho^T N^{-1} rho is at most
-/// t^2 gap, and of rho^T N^{-1} r at most t leak max(|r_j| / slope_j). That part of the mean is estimated with the
-/// coarse level's step y for N^{-1} r at every node, as (sum of outside).y, which the bound then takes in.
+/// and |outside_k| <= t coupling sum of W_kj g_j with t = max |u_j| / g_j over the nodes j that an edge leaves S from,
+/// so its part of rho^T N^{-1} rho is at most t^2 gap, and of rho^T N^{-1} r at most t leak max(|r_j| / slope_j). That
+/// part of the mean is estimated with the coarse level's step y for N^{-1} r at every node, as (sum of outside).y,
+/// which the bound then takes in. Gives how far a standard deviation can be off.
+double LocalEngine::evaluate_near(Workspace& work, std::span<const double> contexts,
+                                  std::span<const std::uint8_t> allowed, std::size_t first,
+                                  const Evaluation& out) const {
+  constexpr double best_accuracy = 1e-10;  // of a solve, whose error enters squared
+  const double accuracy = std::clamp(0.1 * options_.tolerance, best_accuracy, 1e-3);
+  const std::size_t d = dimension_;
+  const auto nodes = work.near.nodes();
+  const auto values = work.near.values();
+  const NodeId own_slot = nodes_.find(nodes[0]);
+  const std::size_t used = std::min(lane_count, out.means.size() - first);
+  const double* x = contexts.data() + first * d;
+  auto& vectors = work.vectors;
+  vectors.reset(nodes.size() * d);
+  Lanes goal{};
+  for (std::size_t lane = 0; lane < used; ++lane) {
+    if (!allowed.empty() && allowed[first + lane] == 0) continue;
+    for (std::size_t k = 0; k < d; ++k) {
+      vectors.residual[k].values[lane] = x[lane * d + k];
+      goal[lane] += accuracy * accuracy * x[lane * d + k] * x[lane * d + k];
+    }
+  }
+  auto& own_context = work.contexts;
+  own_context.assign(vectors.residual.begin(), vectors.residual.begin() + static_cast<std::ptrdiff_t>(d));
+  solve_near(work, d, goal, true);
+
+  Lanes mean{};
+  Lanes variance{};
+  for (std::size_t k = 0; k < d; ++k) {
+    variance += own_context[k].values * vectors.solution[k].values;
+    if (own_slot != none) mean += own_context[k].values * nodes_.mean(own_slot)[k];
+  }
+  Lanes inside{};         // sum of |inside_j|^2 height_j / slope_j
+  Lanes inside_sum{};     // sum of |inside_j| height_j
+  Lanes squared_ratio{};  // t^2
+  Lanes coarse{};         // (sum of outside).y
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    const NodeId slot = nodes_.find(nodes[j]);
+    const double height = barrier_.height(nodes[j]);
+    const auto links = work.near.links(j);
+    const bool leads_outside = links.size() < graph().neighbours(nodes[j]).size();
+    double passed_on = diagonal_[nodes[j]] - prior_.ridge(nodes[j]);  // to the nodes outside, of a unit here
+    for (const auto& link : links) passed_on -= prior_.coupling() * link.weight;
+    Lanes squared_solution{};
+    Lanes squared_inside{};
+    for (std::size_t k = 0; k < d; ++k) {
+      const Lanes u = vectors.solution[j * d + k].values;
+      const Lanes left = vectors.residual[j * d + k].values;
+      variance += u * left;
+      squared_solution += u * u;
+      squared_inside += left * left;
+      if (slot != none) mean += u * nodes_.residual(slot)[k];
+      if (leads_outside) coarse += passed_on * work.coarse_step[k] * u;
+    }
+    inside += squared_inside * (height / barrier_.slope(nodes[j]));
+    for (std::size_t lane = 0; lane < used; ++lane) {
+      inside_sum[lane] += height * std::sqrt(squared_inside[lane]);
+      if (leads_outside && squared_solution[lane] > 0.0) {
+        squared_ratio[lane] = std::max(squared_ratio[lane], squared_solution[lane] / (values[j] * values[j]));
+      }
+    }
+  }
+  double largest = 0.0;
+  for (std::size_t lane = 0; lane < used; ++lane) {
+    const double root = std::sqrt(work.near.gap() * squared_ratio[lane]) + std::sqrt(inside[lane]);
+    const double leak = work.near.leak() * std::sqrt(squared_ratio[lane]) + inside_sum[lane];
+    // The term that the coarse level estimates is not larger than its bound.
+    const double mean_bound = leak * residual_bound_;
+    const double estimate = std::clamp(coarse[lane], -mean_bound, mean_bound);
+    const double lower = std::max(0.0, variance[lane]);
+    out.means[first + lane] = mean[lane] + estimate;
+    out.variances[first + lane] = lower + root * root;
+    out.mean_errors[first + lane] = mean_bound + std::abs(estimate);
+    out.variance_errors[first + lane] = root * root;
+    largest = std::max(largest, std::sqrt(lower + root * root) - std::sqrt(lower));
+  }
+  return largest;
+}
+
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            const Evaluation& out) const {
-  constexpr double best_accuracy = 1e-10;  // of a solve, whose error enters squared
-  const std::size_t d = dimension_;
-  const std::size_t count = out.means.size();
+  evaluate(node, contexts, allowed, growth * options_.most_nodes, out);
+}
+
+/// The cheap way where it does. Else with the evidence of `LocalOptions::most_nodes` nodes, and of more, up to
+/// `most_nodes`, as long as a standard deviation can be off by many tolerances.
+void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                           std::size_t most_nodes, const Evaluation& out) const {
+  constexpr double many = 10.0;
   const auto seed = static_cast<NodeId>(node);
-  const auto is_allowed = [&](std::size_t k) { return allowed.empty() || allowed[k] != 0; };
   double longest = 0.0;
-  for (std::size_t k = 0; k < count; ++k) {
-    if (!is_allowed(k)) continue;
+  for (std::size_t k = 0; k < out.means.size(); ++k) {
+    if (!allowed.empty() && allowed[k] == 0) continue;
     double squared = 0.0;
-    for (const double value : contexts.subspan(k * d, d)) squared += value * value;
+    for (const double value : contexts.subspan(k * dimension_, dimension_)) squared += value * value;
     longest = std::max(longest, squared);
   }
   longest = std::sqrt(longest);
@@ -248,79 +331,16 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
     return;
   }
   auto work = workspaces_.take();
-  if (evaluate_alone(*work, seed, contexts, allowed, longest, out)) {
-    workspaces_.put_back(std::move(work));
-    return;
-  }
-  work->walked_from = none;
-  work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, options_.most_nodes);
-  const auto nodes = work->near.nodes();
-  const auto values = work->near.values();
-  const double accuracy = std::clamp(0.1 * options_.tolerance, best_accuracy, 1e-3);
-  const NodeId own_slot = nodes_.find(seed);
-  coarse_.step(work->coarse_step);
-  const auto& coarse_step = work->coarse_step;
-  for (std::size_t first = 0; first < count; first += lane_count) {
-    const std::size_t used = std::min(lane_count, count - first);
-    const double* x = contexts.data() + first * d;
-    auto& vectors = work->vectors;
-    vectors.reset(nodes.size() * d);
-    Lanes goal{};
-    for (std::size_t lane = 0; lane < used; ++lane) {
-      if (!is_allowed(first + lane)) continue;
-      for (std::size_t k = 0; k < d; ++k) {
-        vectors.residual[k].values[lane] = x[lane * d + k];
-        goal[lane] += accuracy * accuracy * x[lane * d + k] * x[lane * d + k];
-      }
+  if (!evaluate_alone(*work, seed, contexts, allowed, longest, out)) {
+    work->walked_from = none;
+    coarse_.step(work->coarse_step);
+    for (std::size_t most = options_.most_nodes;; most = std::min(2 * most, most_nodes)) {
+      work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, most);
+      const double off = evaluate_near(*work, contexts, allowed, 0, out);
+      if (off <= many * options_.tolerance || most >= std::min(most_nodes, node_count())) break;
     }
-    auto& own_context = work->contexts;
-    own_context.assign(vectors.residual.begin(), vectors.residual.begin() + static_cast<std::ptrdiff_t>(d));
-    solve_near(*work, d, goal, true);
-
-    Lanes mean{};
-    Lanes variance{};
-    for (std::size_t k = 0; k < d; ++k) {
-      variance += own_context[k].values * vectors.solution[k].values;
-      if (own_slot != none) mean += own_context[k].values * nodes_.mean(own_slot)[k];
-    }
-    Lanes inside{};         // sum of |inside_j|^2 height_j / slope_j
-    Lanes inside_sum{};     // sum of |inside_j| height_j
-    Lanes squared_ratio{};  // t^2
-    Lanes coarse{};         // (sum of outside).y
-    for (std::size_t j = 0; j < nodes.size(); ++j) {
-      const NodeId slot = nodes_.find(nodes[j]);
-      const double height = barrier_.height(nodes[j]);
-      double passed_on = diagonal_[nodes[j]] - prior_.ridge(nodes[j]);  // to the nodes outside, of a unit here
-      for (const auto& link : work->near.links(j)) passed_on -= prior_.coupling() * link.weight;
-      Lanes squared_solution{};
-      Lanes squared_inside{};
-      for (std::size_t k = 0; k < d; ++k) {
-        const Lanes u = vectors.solution[j * d + k].values;
-        const Lanes left = vectors.residual[j * d + k].values;
-        variance += u * left;
-        squared_solution += u * u;
-        squared_inside += left * left;
-        if (slot != none) mean += u * nodes_.residual(slot)[k];
-        coarse += passed_on * coarse_step[k] * u;
-      }
-      inside += squared_inside * (height / barrier_.slope(nodes[j]));
-      for (std::size_t lane = 0; lane < used; ++lane) {
-        inside_sum[lane] += height * std::sqrt(squared_inside[lane]);
-        if (squared_solution[lane] > 0.0) {
-          squared_ratio[lane] = std::max(squared_ratio[lane], squared_solution[lane] / (values[j] * values[j]));
-        }
-      }
-    }
-    for (std::size_t lane = 0; lane < used; ++lane) {
-      const double root = std::sqrt(work->near.gap() * squared_ratio[lane]) + std::sqrt(inside[lane]);
-      const double leak = work->near.leak() * std::sqrt(squared_ratio[lane]) + inside_sum[lane];
-      // The term that the coarse level estimates is not larger than its bound.
-      const double mean_bound = leak * residual_bound_;
-      const double estimate = std::clamp(coarse[lane], -mean_bound, mean_bound);
-      out.means[first + lane] = mean[lane] + estimate;
-      out.variances[first + lane] = std::max(0.0, variance[lane]) + root * root;
-      out.mean_errors[first + lane] = mean_bound + std::abs(estimate);
-      out.variance_errors[first + lane] = root * root;
+    for (std::size_t first = lane_count; first < out.means.size(); first += lane_count) {
+      evaluate_near(*work, contexts, allowed, first, out);
     }
   }
   workspaces_.put_back(std::move(work));

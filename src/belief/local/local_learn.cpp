@@ -196,7 +196,7 @@ Engine::Learned LocalEngine::look_at(std::size_t node, std::span<const double> c
   Learned result;
   double expected = 0.0;
   double mean_error = 0.0;
-  evaluate(node, context, {},
+  evaluate(node, context, {}, options_.most_nodes,
            {.means = {&expected, 1},
             .variances = {&result.variance, 1},
             .mean_errors = {&mean_error, 1},

@@ -4,8 +4,10 @@
 #include "belief/packs.hpp"
 #include "goblin/graph/names.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace goblin {
@@ -19,7 +21,7 @@ class LocalNodes {
   LocalNodes(std::size_t node_count, std::size_t dimension)
       : dimension_(dimension), stride_(padded<double>(dimension)), slot_of_(node_count, none) {
     constexpr std::size_t numbers_in_a_block = 16'384;
-    while (block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
+    while (block_slots() < node_count && block_slots() * 4 * stride_ <= numbers_in_a_block) ++block_shift_;
   }
 
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
@@ -42,6 +44,22 @@ class LocalNodes {
     node_of_.push_back(node);
     inverse_at_.push_back(none);
     return slot;
+  }
+
+  /// Takes away nodes (ascending), as remove_places does. Slots go the same way: calls slot_removed(slot) for each,
+  /// whose number then belongs to the slot that was the last.
+  template <typename SlotRemoved>
+  void remove_nodes(std::span<const NodeId> nodes, SlotRemoved slot_removed) {
+    for (std::size_t k = nodes.size(); k-- > 0;) {
+      const NodeId node = nodes[k];
+      if (const NodeId slot = slot_of_[node]; slot != none) {
+        remove_slot(slot);
+        slot_removed(slot);
+      }
+      slot_of_[node] = slot_of_.back();
+      slot_of_.pop_back();
+      if (node < slot_of_.size() && slot_of_[node] != none) node_of_[slot_of_[node]] = node;
+    }
   }
 
   [[nodiscard]] double* residual(std::size_t slot) {
@@ -79,7 +97,10 @@ class LocalNodes {
   }
   [[nodiscard]] const LowRankInverse<double>* inverse_at(std::size_t slot) const { return inverse(node_of_[slot]); }
   void set_inverse(std::size_t slot, LowRankInverse<double> inverse) {
-    if (inverse_at_[slot] == none) {
+    if (inverse_at_[slot] == none && !unused_inverses_.empty()) {
+      inverse_at_[slot] = unused_inverses_.back();
+      unused_inverses_.pop_back();
+    } else if (inverse_at_[slot] == none) {
       inverse_at_[slot] = static_cast<NodeId>(inverses_.size());
       inverses_.emplace_back();
     }
@@ -132,9 +153,10 @@ class LocalNodes {
   }
 
   [[nodiscard]] std::size_t bytes() const {
-    std::size_t total = (slot_of_.size() + node_of_.capacity() + inverse_at_.capacity()) * sizeof(NodeId) +
-                        blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) +
-                        inverses_.capacity() * sizeof(Evident);
+    std::size_t total =
+        (slot_of_.capacity() + node_of_.capacity() + inverse_at_.capacity() + unused_inverses_.capacity()) *
+            sizeof(NodeId) +
+        blocks_.size() * block_slots() * 2 * stride_ * sizeof(double) + inverses_.capacity() * sizeof(Evident);
     for (const auto& known : inverses_) total += known.inverse.bytes();
     return total;
   }
@@ -144,6 +166,24 @@ class LocalNodes {
     LowRankInverse<double> inverse;
     double evidence_share = 0.0;
   };
+
+  /// The last slot takes its place.
+  void remove_slot(NodeId slot) {
+    if (inverse_at_[slot] != none) {
+      inverses_[inverse_at_[slot]] = Evident();
+      unused_inverses_.push_back(inverse_at_[slot]);
+    }
+    const std::size_t last = slot_count() - 1;
+    if (slot != last) {
+      std::copy_n(residual(last), 2 * stride_, residual(slot));
+      node_of_[slot] = node_of_[last];
+      inverse_at_[slot] = inverse_at_[last];
+      slot_of_[node_of_[slot]] = slot;
+    }
+    std::fill_n(residual(last), 2 * stride_, 0.0);
+    node_of_.pop_back();
+    inverse_at_.pop_back();
+  }
 
   [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }
 
@@ -155,6 +195,7 @@ class LocalNodes {
   std::vector<CacheLineVector<double>> blocks_;  // r_j, then w_j; a block is about 100 kB, and never moves
   std::vector<NodeId> inverse_at_;               // of a slot, in inverses_
   std::vector<Evident> inverses_;
+  std::vector<NodeId> unused_inverses_;  // places in inverses_
 };
 
 }  // namespace goblin

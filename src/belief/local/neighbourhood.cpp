@@ -7,19 +7,47 @@
 #include <tuple>
 
 namespace goblin {
+namespace {
+
+const Lanes* lanes_at(const double* values) { return reinterpret_cast<const Lanes*>(values); }
+
+}  // namespace
+
 /// Settles the residual of one node, and passes it on to the neighbours.
-void Neighbourhood::push(const Prior& prior, std::size_t at) {
-  const NodeId node = entries_[at].node;
-  const double step = entries_[at].residual / prior.diagonal[node];
-  entries_[at].residual = 0.0;
-  entries_[at].value += step;
-  const auto neighbours = prior.matrix.graph().neighbours(node);
-  const auto weights = prior.matrix.graph().weights(node);
+void Neighbourhood::push(const Prior& prior, const Row& row) {
+  const double step = walk_residuals_[row.at] / prior.diagonal[seen_[row.at]];
+  walk_residuals_[row.at] = 0.0;
+  walk_values_[row.at] += step;
   const double passed_on = prior.matrix.coupling() * step;
-  for (std::size_t k = 0; k < neighbours.size(); ++k) {
-    entries_[place_of(prior.barrier, neighbours[k])].residual += passed_on * weights[k];
+  for (std::size_t k = 0; k < row.neighbours.size(); ++k) {
+    const std::size_t at = place_of(prior.barrier, row.neighbours[k]);
+    walk_residuals_[at] += passed_on * row.weights[k];
   }
-  edges_walked_ += neighbours.size();
+  edges_walked_ += row.neighbours.size();
+}
+
+/// Pushes the entries whose residual is above a threshold. What they need lies anywhere in memory: it is asked for
+/// before it is needed.
+void Neighbourhood::push_above(const Prior& prior, double threshold, std::size_t most_edges) {
+  constexpr std::size_t far = 64;  // the rest of a long row comes by itself
+  rows_.clear();
+  for (std::size_t at = 0; at < seen_.size(); ++at) {
+    if (walk_residuals_[at] * walk_weights_[at] <= threshold) continue;
+    rows_.push_back({at, prior.matrix.graph().neighbours(seen_[at]), prior.matrix.graph().weights(seen_[at])});
+    __builtin_prefetch(&prior.diagonal[seen_[at]]);
+  }
+  for (const Row& row : rows_) {
+    const std::size_t end = std::min(row.neighbours.size(), far);
+    for (std::size_t k = 0; k < end; k += 16) __builtin_prefetch(&row.neighbours[k]);
+    for (std::size_t k = 0; k < end; k += 8) __builtin_prefetch(&row.weights[k]);
+  }
+  for (std::size_t k = 0; k < rows_.size() && edges_walked_ < most_edges; ++k) {
+    if (k + 1 < rows_.size()) {
+      const auto next = rows_[k + 1].neighbours;
+      for (const NodeId node : next.first(std::min(next.size(), far))) prior.barrier.prefetch_weight(node);
+    }
+    push(prior, rows_[k]);
+  }
 }
 
 /// Pushes from the seeds until b^T A^{-1} b is known. With value v and residual r >= 0, A v = b - r, so that
@@ -29,34 +57,54 @@ void Neighbourhood::push(const Prior& prior, std::size_t at) {
 /// The residuals that promise most for an edge walked go first; slopes grow with the number of edges.
 void Neighbourhood::walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_edges,
                          std::size_t most_edges) {
-  places_.clear();
-  entries_.clear();
+  forget_entries();
   edges_walked_ = 0;
   seed_count_ = seeds.size();
-  for (const NodeId seed : seeds) entries_[place_of(prior.barrier, seed)].residual = 1.0;
+  for (const NodeId seed : seeds) {
+    const std::size_t at = place_of(prior.barrier, seed);
+    walk_residuals_[at] = 1.0;
+  }
   for (;;) {
+    Lanes inner_lanes{};
+    Lanes rest_lanes{};
+    Lanes largest_lanes{};
+    for (std::size_t at = 0; at < seen_.size(); at += lane_count) {
+      const Lanes residual = *lanes_at(&walk_residuals_[at]);
+      const Lanes ratio = residual * *lanes_at(&walk_weights_[at]);
+      inner_lanes += *lanes_at(&walk_values_[at]) * residual;
+      rest_lanes += ratio * residual;
+      largest_lanes = ratio > largest_lanes ? ratio : largest_lanes;
+    }
     double inner = 0.0;
     double rest = 0.0;
     double largest = 0.0;
-    for (const Entry& entry : entries_) {
-      const double ratio = entry.residual * entry.weight;
-      inner += entry.value * entry.residual;
-      rest += ratio * entry.residual;
-      largest = std::max(largest, ratio);
+    for (std::size_t lane = 0; lane < lane_count; ++lane) {
+      inner += inner_lanes[lane];
+      rest += rest_lanes[lane];
+      largest = std::max(largest, largest_lanes[lane]);
     }
     double values = 0.0;
-    for (std::size_t k = 0; k < seed_count_; ++k) values += entries_[k].value;
+    for (std::size_t k = 0; k < seed_count_; ++k) values += walk_values_[k];
     upper_ = values + inner + rest / prior.barrier.scale();
     energy_ = values - inner;
     const double lower = energy_ > 0.0 ? values * values / energy_ : 0.0;
-    const double enough = edges_walked_ < enough_edges ? tolerance : 5.0 * tolerance;
+    const double enough = edges_walked_ < enough_edges ? tolerance : 4.7 * tolerance;
     if (std::sqrt(upper_) - std::sqrt(lower) <= enough || edges_walked_ >= most_edges) return;
-    const double threshold = largest / 2.0;
-    const std::size_t known = entries_.size();
-    for (std::size_t at = 0; at < known && edges_walked_ < most_edges; ++at) {
-      if (entries_[at].residual * entries_[at].weight > threshold) push(prior, at);
-    }
+    push_above(prior, largest / 2.0, most_edges);
   }
+}
+
+void Neighbourhood::forget_entries() {
+  places_.clear();
+  std::fill_n(walk_values_.begin(), seen_.size(), 0.0);
+  std::fill_n(walk_residuals_.begin(), seen_.size(), 0.0);
+  seen_.clear();
+}
+
+/// For more entries, whole lanes of them.
+void Neighbourhood::make_room() {
+  const std::size_t size = std::max<std::size_t>(128 * lane_count, 2 * walk_values_.size());
+  for (auto* numbers : {&walk_values_, &walk_residuals_, &walk_weights_}) numbers->resize(size);
 }
 
 /// Makes S of the first entries in order.
@@ -64,7 +112,7 @@ void Neighbourhood::choose(const PriorMatrix& matrix, std::size_t count) {
   nodes_.clear();
   links_.clear();
   link_begins_.assign(1, 0);
-  for (std::size_t k = 0; k < count; ++k) nodes_.push_back(entries_[order_[k]].node);
+  for (std::size_t k = 0; k < count; ++k) nodes_.push_back(seen_[order_[k]]);
   closed_ = true;
   for (const NodeId node : nodes_) {
     const auto neighbours = matrix.graph().neighbours(node);
@@ -117,10 +165,10 @@ void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t mos
   // A component that S may contain whole is known whole, wherever the walk ended.
   const std::size_t node_count = prior.matrix.node_count();
   for (NodeId node = 0; node_count <= most_nodes && node < node_count; ++node) place_of(prior.barrier, node);
-  const std::size_t most = std::max(seed_count_, std::min(entries_.size(), most_nodes));
-  order_.resize(entries_.size());
+  const std::size_t most = std::max(seed_count_, std::min(seen_.size(), most_nodes));
+  order_.resize(seen_.size());
   std::iota(order_.begin(), order_.end(), 0);
-  rank_.assign(entries_.size(), static_cast<NodeId>(-1));
+  rank_.assign(seen_.size(), static_cast<NodeId>(-1));
   std::iota(rank_.begin(), rank_.begin() + static_cast<std::ptrdiff_t>(seed_count_), 0);
   for (std::size_t count = seed_count_;; count = std::min(4 * count, most)) {
     choose(prior.matrix, count);
@@ -134,8 +182,8 @@ void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t mos
 void Neighbourhood::put_in_order(std::size_t count) {
   const auto at = [this](std::size_t place) { return order_.begin() + static_cast<std::ptrdiff_t>(place); };
   std::partial_sort(at(seed_count_), at(count), order_.end(), [this](NodeId a, NodeId b) {
-    const Entry& first = entries_[a];
-    const Entry& second = entries_[b];
+    const Entry first = entry(a);
+    const Entry second = entry(b);
     return std::tuple(-first.value, -first.residual, first.node) <
            std::tuple(-second.value, -second.residual, second.node);
   });

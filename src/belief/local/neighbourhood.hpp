@@ -1,64 +1,15 @@
 #pragma once
 
 #include "belief/local/barrier.hpp"
+#include "belief/packs.hpp"
 #include "belief/prior_matrix.hpp"
+#include "graph/places.hpp"
 
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
 namespace goblin {
-
-/// The places of some nodes in a list: a hash table that fits into the nearest cache while the nodes are few.
-class Places {
- public:
-  static constexpr NodeId none = std::numeric_limits<NodeId>::max();
-
-  void clear() {
-    cells_.assign(least_cells, Cell{});
-    count_ = 0;
-  }
-  [[nodiscard]] NodeId find(NodeId node) const {
-    std::size_t at = begin(node);
-    while (cells_[at].place != none && cells_[at].node != node) at = (at + 1) & (cells_.size() - 1);
-    return cells_[at].place;
-  }
-  /// The place of a node; `next` for one that had none, and has that from now on.
-  NodeId find_or_add(NodeId node, NodeId next) {
-    std::size_t at = begin(node);
-    while (cells_[at].place != none) {
-      if (cells_[at].node == node) return cells_[at].place;
-      at = (at + 1) & (cells_.size() - 1);
-    }
-    cells_[at] = {node, next};
-    if (2 * ++count_ > cells_.size()) enlarge();
-    return next;
-  }
-
- private:
-  static constexpr std::size_t least_cells = 4096;
-
-  struct Cell {
-    NodeId node = 0;
-    NodeId place = none;
-  };
-
-  [[nodiscard]] std::size_t begin(NodeId node) const { return (node * 0x9E3779B1U >> 7U) & (cells_.size() - 1); }
-  void enlarge() {
-    std::vector<Cell> old(2 * cells_.size());
-    old.swap(cells_);
-    for (const Cell& cell : old) {
-      if (cell.place == none) continue;
-      std::size_t at = begin(cell.node);
-      while (cells_[at].place != none) at = (at + 1) & (cells_.size() - 1);
-      cells_[at] = cell;
-    }
-  }
-
-  std::vector<Cell> cells_;
-  std::size_t count_ = 0;
-};
 
 /// The nodes around one or two others, and how little the rest of the graph can matter to these.
 ///
@@ -86,17 +37,17 @@ class Neighbourhood {
   /// A node that the walk has seen.
   struct Entry {
     NodeId node;
-    float weight;     // the barrier's, in its scale
     double value;     // of an approximate A^{-1} b, never above it
     double residual;  // of it, never below 0
   };
 
-  /// Walks until sqrt(b^T A^{-1} b) is known to `tolerance`, after `enough_edges` to five times that, or over
+  /// Walks until sqrt(b^T A^{-1} b) is known to `tolerance`, after `enough_edges` to 4.7 times that, or over
   /// `most_edges`.
   void walk(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_edges,
             std::size_t most_edges);
   /// The seeds first.
-  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+  [[nodiscard]] std::size_t entry_count() const { return seen_.size(); }
+  [[nodiscard]] Entry entry(std::size_t at) const { return {seen_[at], walk_values_[at], walk_residuals_[at]}; }
   /// An upper bound of b^T A^{-1} b.
   [[nodiscard]] double upper() const { return upper_; }
   /// v^T A v for the approximate solution v: (b.v)^2 / (v^T A v) is a lower bound of b^T A^{-1} b.
@@ -126,17 +77,35 @@ class Neighbourhood {
 
  private:
   std::size_t place_of(const Barrier& barrier, NodeId node) {
-    const NodeId at = places_.find_or_add(node, static_cast<NodeId>(entries_.size()));
-    if (at == entries_.size()) entries_.push_back({node, barrier.weight(node), 0.0, 0.0});
+    const NodeId at = places_.find_or_add(node, static_cast<NodeId>(seen_.size()));
+    if (at == seen_.size()) {
+      if (at == walk_values_.size()) make_room();
+      seen_.push_back(node);
+      walk_weights_[at] = barrier.weight(node);
+    }
     return at;
   }
-  void push(const Prior& prior, std::size_t at);
+  void forget_entries();
+  void make_room();
+  /// The edges of an entry.
+  struct Row {
+    std::size_t at;
+    std::span<const NodeId> neighbours;
+    std::span<const double> weights;
+  };
+  void push(const Prior& prior, const Row& row);
+  void push_above(const Prior& prior, double threshold, std::size_t most_edges);
   void put_in_order(std::size_t count);
   void choose(const PriorMatrix& matrix, std::size_t count);
   void solve(const Prior& prior);
 
-  Places places_;  // of nodes in entries_
-  std::vector<Entry> entries_;
+  // The entries. Numbers of a kind lie side by side, so that eight can be looked at at once; what is not used is 0.
+  std::vector<NodeId> seen_;
+  CacheLineVector<double> walk_values_;
+  CacheLineVector<double> walk_residuals_;
+  CacheLineVector<double> walk_weights_;  // the barrier's, in its scale
+  Places places_;                         // of nodes in seen_
+  std::vector<Row> rows_;                 // to be pushed
   std::size_t seed_count_ = 0;
   std::size_t edges_walked_ = 0;
   double upper_ = 0.0;

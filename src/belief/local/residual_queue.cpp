@@ -39,11 +39,25 @@ void ResidualQueue::remove(std::size_t slot) {
   level.pop_back();
 }
 
+void ResidualQueue::lower_top() {
+  while (top_ > 0 && levels_[top_ - 1].empty()) --top_;
+}
+
 std::size_t ResidualQueue::take() {
   const std::size_t slot = levels_[top_ - 1].back();
   remove(slot);
-  while (top_ > 0 && levels_[top_ - 1].empty()) --top_;
+  lower_top();
   return slot;
+}
+
+void ResidualQueue::remove_slot(std::size_t slot) {
+  if (places_[slot].level > 0) remove(slot);
+  lower_top();
+  const Place last = places_.back();
+  places_.pop_back();
+  if (slot == places_.size()) return;
+  places_[slot] = last;
+  if (last.level > 0) levels_[last.level - 1][last.index] = static_cast<NodeId>(slot);
 }
 
 std::size_t ResidualQueue::bytes() const {

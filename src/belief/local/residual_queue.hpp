@@ -23,6 +23,8 @@ class ResidualQueue {
  public:
   /// Another slot, which does not wait.
   void add_slot(double unit) { places_.push_back({.scale = 1.0 / (unit * unit)}); }
+  /// The last slot takes the place of one that goes.
+  void remove_slot(std::size_t slot);
   /// Offer the slot again afterwards.
   void set_unit(std::size_t slot, double unit) { places_[slot].scale = 1.0 / (unit * unit); }
 
@@ -75,6 +77,7 @@ class ResidualQueue {
 
   void wait(std::size_t slot, double squared);
   void remove(std::size_t slot);
+  void lower_top();
 
   std::array<std::vector<NodeId>, level_count> levels_;
   std::vector<Place> places_;  // of the slots

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "goblin/graph/names.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace goblin {
+
+/// Takes some places (ascending) out of a list. From the last of them on, each is filled with what is last in the list
+/// then; so few places change, however long the list is.
+template <typename T>
+void remove_places(std::vector<T>& list, std::span<const NodeId> places) {
+  for (std::size_t k = places.size(); k-- > 0;) {
+    const T last = list.back();
+    list.pop_back();
+    if (places[k] < list.size()) list[places[k]] = last;
+  }
+}
+
+}  // namespace goblin
