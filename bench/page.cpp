@@ -23,7 +23,7 @@ namespace {
 using app::Json;
 using Value = std::optional<double> (*)(const Measurement&);
 
-std::optional<double> wall_seconds(const Measurement& each) { return each.wall_seconds; }
+std::optional<double> computed_seconds(const Measurement& each) { return each.counter("cpu_s"); }
 std::optional<double> milliseconds(const Measurement& each) { return 1e3 * each.seconds; }
 std::optional<double> microseconds(const Measurement& each) { return 1e6 * each.seconds; }
 std::optional<double> megabytes(const Measurement& each) { return each.counter("MB"); }
@@ -82,10 +82,11 @@ const std::vector<FigurePlan>& plans() {
        {{"bulk", "batch", per_second, "100 users", "rewards in a batch", "rewards a second", ""}}},
       {"warm-start",
        "A warm start",
-       "Learning a whole log at once, by a bandit that knew nothing, on all cores: time on the wall against the "
+       "Learning a whole log at once, by a bandit that knew nothing: processor time of all threads together, against "
+       "the "
        "rewards in the log. For comparison, the same log learned one reward after the other.",
-       {{"warm_start", "rewards", wall_seconds, "100 users, d = 25", "rewards in the log", "seconds", ""},
-        {"lastfm_warm_start", "rewards", wall_seconds, "Last.fm, d = 25", "rewards in the log", "seconds", ""}}}};
+       {{"warm_start", "rewards", computed_seconds, "100 users, d = 25", "rewards in the log", "seconds", ""},
+        {"lastfm_warm_start", "rewards", computed_seconds, "Last.fm, d = 25", "rewards in the log", "seconds", ""}}}};
   return all;
 }
 
