@@ -1,9 +1,15 @@
 // Many rewards at once: rewards a second against the size of a batch, and the warm start from a log.
+//
+//     ./dev bench --benchmark_filter=bulk/           batches of 1 to 16,384 rewards, 100 users, the three engines
+//     ./dev bench --benchmark_filter=warm_start      a log from nothing: 100 users, and Last.fm
+//     ./dev bench --benchmark_filter=lastfm_batches  batches on Last.fm, after little evidence and after much
 
 #include "communities.hpp"
+#include "meters.hpp"
+#include "suite.hpp"
 #include "worlds.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,21 +49,25 @@ class Events {
   std::vector<double> rewards_;
 };
 
-/// One iteration is one batch. `before`: rewards that are learned first.
-void learn_batches(benchmark::State& state, const world::World& world, const EngineOptions& engine,
-                   std::size_t before) {
+Bandit untaught(const world::World& world, const EngineOptions& engine) {
+  return Bandit::gob_lin(world.graph(), {.dimension = world.dimension(), .alpha = 0.1, .engine = engine});
+}
+
+/// One iteration is one batch, learned by one thread; its processor time counts. `before`: rewards that are learned
+/// first. All engines learn the same ones.
+void learn_batches(benchmark::State& state, const world::World& world, EngineKind kind, std::size_t before) {
   const auto size = static_cast<std::size_t>(state.range(0));
   const Events earlier(world, 0, before);
   const Events events(world, before, size * state.max_iterations);
-  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = world.dimension(), .alpha = 0.1, .engine = engine});
+  auto bandit = untaught(world, {.kind = kind, .threads = 1});
   bandit.update(earlier.batch(0, before));
   std::size_t at = 0;
   double seconds = 0.0;
   while (state.KeepRunning()) {
     const auto batch = events.batch(at, size);
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = thread_seconds();
     bandit.update(batch);
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds += thread_seconds() - begin;
     at += size;
   }
   state.counters["per_second"] = static_cast<double>(at) / seconds;
@@ -65,16 +75,13 @@ void learn_batches(benchmark::State& state, const world::World& world, const Eng
 }
 
 void bulk(benchmark::State& state, EngineKind kind) {
-  learn_batches(state, community_world({.users = 100}), {.kind = kind, .threads = 1}, 500);
+  learn_batches(state, community_world({.users = 100}), kind, 500);
 }
 
 void lastfm_batches(benchmark::State& state) {
-  const auto data = lastfm();
-  if (!data) {
-    state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
-    return;
-  }
-  learn_batches(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), {.kind = EngineKind::sparse, .threads = 1},
+  const auto data = lastfm_or_skip(state);
+  if (!data) return;
+  learn_batches(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), EngineKind::sparse,
                 static_cast<std::size_t>(state.range(1)));
 }
 BENCHMARK(lastfm_batches)
@@ -87,58 +94,70 @@ BENCHMARK(lastfm_batches)
     ->Args({64, 100'000})
     ->Iterations(4);
 
-/// One iteration: all of Last.fm's belief from a log of so many rewards, by a bandit that knew nothing.
-void lastfm_warm_start(benchmark::State& state) {
-  const auto data = lastfm();
-  if (!data) {
-    state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
-    return;
-  }
-  const world::Catalogue world(*data, {.arms = 25, .seed = 7});
+/// One iteration: a log of so many rewards learned from nothing, in pieces of at most `batch`, on all cores. Time on
+/// the wall; cpu_s is what all threads together computed.
+void learn_log(benchmark::State& state, const world::World& world, EngineKind kind, std::size_t batch) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const Events events(world, 0, count);
-  const auto batch = events.batch(0, count);
-  const auto untaught =
-      Bandit::gob_lin(world.graph(), {.dimension = world.dimension(), .engine = {.kind = EngineKind::sparse}});
-  double seconds = 0.0;
+  const auto empty = untaught(world, {.kind = kind});
+  double wall = 0.0;
+  double computed = 0.0;
   while (state.KeepRunning()) {
-    auto bandit = untaught;
-    const auto begin = std::chrono::steady_clock::now();
-    bandit.update(batch);
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-  state.counters["per_second"] = static_cast<double>(state.iterations() * count) / seconds;
-}
-BENCHMARK(lastfm_warm_start)
-    ->ArgName("rewards")
-    ->Arg(1'000)
-    ->Arg(10'000)
-    ->Arg(100'000)
-    ->Arg(1'000'000)
-    ->Iterations(1)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-
-struct Registered {
-  Registered() {
-    struct Engine {
-      const char* name;
-      EngineKind kind;
-      std::int64_t largest;
-    };
-    for (const Engine& engine :
-         {Engine{"bulk/dense", EngineKind::dense, 16'384}, Engine{"bulk/sparse", EngineKind::sparse, 16'384},
-          Engine{"bulk/local", EngineKind::local, 16'384}}) {
-      for (std::int64_t size = 1; size <= engine.largest; size *= 4) {
-        benchmark::RegisterBenchmark(engine.name, bulk, engine.kind)
-            ->Arg(size)
-            ->ArgName("batch")
-            ->Iterations(std::max<std::int64_t>(2, 256 / size));
-      }
+    auto bandit = empty;
+    const auto begin = Clock::now();
+    const double computed_before = process_seconds();
+    for (std::size_t first = 0; first < count; first += batch) {
+      bandit.update(events.batch(first, std::min(batch, count - first)));
     }
+    computed += process_seconds() - computed_before;
+    const double seconds = seconds_since(begin);
+    wall += seconds;
+    state.SetIterationTime(seconds);
   }
-};
-const Registered registered;
+  state.counters["per_second"] = static_cast<double>(state.iterations() * count) / wall;
+  state.counters["cpu_s"] = computed / static_cast<double>(state.iterations());
+}
+
+void warm_start(benchmark::State& state, EngineKind kind, std::size_t batch) {
+  learn_log(state, community_world({.users = 100}), kind, batch);
+}
+
+void lastfm_warm_start(benchmark::State& state, EngineKind kind, std::size_t batch) {
+  if (const auto data = lastfm_or_skip(state)) {
+    learn_log(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), kind, batch);
+  }
+}
+
+constexpr std::size_t whole_log = 1'000'000'000;
+
+using LearnLog = void (*)(benchmark::State&, EngineKind, std::size_t);
+
+/// A line of the plot: logs of 10^2, 10^3, ... rewards.
+void add_log(const std::string& name, LearnLog function, EngineKind kind, std::size_t batch, std::int64_t longest) {
+  auto* benchmark = benchmark::RegisterBenchmark(name.c_str(), function, kind, batch);
+  for (std::int64_t count = 100; count <= longest; count *= 10) benchmark->Arg(count);
+  benchmark->ArgName("rewards")->Iterations(1)->UseManualTime();
+}
 
 }  // namespace
+
+void register_bulk() {
+  constexpr std::int64_t largest_batch = 16'384;
+  for (const NamedEngine& engine : engines()) {
+    for (std::int64_t size = 1; size <= largest_batch; size *= 4) {
+      benchmark::RegisterBenchmark(("bulk/" + engine.name).c_str(), bulk, engine.kind)
+          ->Arg(size)
+          ->ArgName("batch")
+          ->Iterations(std::max<std::int64_t>(1, 256 / size));
+    }
+  }
+  for (const NamedEngine& engine : engines()) {
+    add_log("warm_start/" + engine.name, warm_start, engine.kind, whole_log, 100'000);
+  }
+  add_log("warm_start/sparse-one-by-one", warm_start, EngineKind::sparse, 1, 10'000);
+  add_log("lastfm_warm_start/sparse", lastfm_warm_start, EngineKind::sparse, whole_log, 1'000'000);
+  add_log("lastfm_warm_start/local", lastfm_warm_start, EngineKind::local, whole_log, 1'000'000);
+  add_log("lastfm_warm_start/sparse-one-by-one", lastfm_warm_start, EngineKind::sparse, 1, 10'000);
+}
+
 }  // namespace goblin::bench

@@ -4,12 +4,10 @@
 //     ./dev bench --benchmark_filter=local_edit     edges that come and go, and the first edge of a new user
 
 #include "communities.hpp"
+#include "meters.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
-#include <fstream>
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -18,27 +16,6 @@ namespace goblin::bench {
 namespace {
 
 constexpr std::size_t dimension = 25;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Seconds that all threads of this process have computed.
-double computed_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-/// The most memory that the process has had, in GB.
-double peak_gigabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kibibytes = 0.0;
-    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024.0 / 1e9;
-  }
-  return 0.0;
-}
 
 /// Rewards first, first + 1, ... of a log: users at random, contexts of unit length.
 struct Rewards {
@@ -78,50 +55,41 @@ void bulk_local(benchmark::State& state) {
   auto bandit =
       Bandit::gob_lin(world.graph(), {.dimension = dimension, .alpha = 0.1, .engine = {.kind = EngineKind::local}});
   double computed = 0.0;
+  double wall = 0.0;
   double iterations = 0.0;
   while (state.KeepRunning()) {
     double seconds = 0.0;
     for (std::size_t first = 0; first < rewards; first += batch) {
       const Rewards log(world, first, std::min(batch, rewards - first));
-      const auto start = std::chrono::steady_clock::now();
-      const double computed_before = computed_seconds();
+      const auto start = Clock::now();
+      const double computed_before = process_seconds();
       iterations += static_cast<double>(bandit.update(log.observations).iterations);
-      computed += computed_seconds() - computed_before;
+      computed += process_seconds() - computed_before;
       seconds += seconds_since(start);
     }
+    wall += seconds;
     state.SetIterationTime(seconds);
   }
-  state.counters["peak_GB"] = peak_gigabytes();
+  state.counters["wall_s"] = wall;
+  state.counters["peak_GB"] = peak_bytes() / 1e9;
   state.counters["cpu_s"] = computed;
   state.counters["iterations"] = iterations;
 
-  double largest = 0.0;
-  double total = 0.0;
-  std::vector<double> mean_bounds;
-  constexpr std::size_t sampled = 2000;
-  Decision decision;
-  bandit.set_alpha(0.0);  // then a bound is that of the mean
-  for (std::size_t k = 0; k < sampled; ++k) {
-    const auto round = world.round(k);
-    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
-    const double bound = *std::max_element(decision.bounds.begin(), decision.bounds.end());
-    largest = std::max(largest, bound);
-    total += bound;
-  }
-  state.counters["largest_mean_bound"] = largest;
-  state.counters["average_mean_bound"] = total / sampled;
-  bandit.set_alpha(1.0);
-  largest = 0.0;
-  total = 0.0;
-  for (std::size_t k = 0; k < sampled; ++k) {
-    const auto round = world.round(k);
-    bandit.select(round.user, {round.contexts, dimension}, {}, decision);
-    const double bound = *std::max_element(decision.bounds.begin(), decision.bounds.end());
-    largest = std::max(largest, bound);
-    total += bound;
-  }
-  state.counters["largest_bound"] = largest;
-  state.counters["average_bound"] = total / sampled;
+  const auto count_bounds = [&](double alpha, const std::string& name) {
+    constexpr std::size_t sampled = 2000;
+    std::vector<double> bounds;
+    Decision decision;
+    bandit.set_alpha(alpha);
+    for (std::size_t k = 0; k < sampled; ++k) {
+      const auto round = world.round(k);
+      bandit.select(round.user, {round.contexts, dimension}, {}, decision);
+      bounds.push_back(*std::max_element(decision.bounds.begin(), decision.bounds.end()));
+    }
+    state.counters["largest_" + name] = quantile(bounds, 1.0);
+    state.counters["average_" + name] = average(bounds);
+  };
+  count_bounds(0.0, "mean_bound");  // without a width, a bound is that of the mean
+  count_bounds(1.0, "bound");
   state.counters["tolerance"] = bandit.options().engine.local.tolerance;
   state.counters["log_determinant"] = bandit.log_determinant();
   state.counters["log_determinant_error"] = bandit.log_determinant_error();
@@ -134,12 +102,6 @@ BENCHMARK(bulk_local)
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kSecond);
-
-double quantile(std::vector<double> values, double share) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 /// Edges that are added and removed again, between users who have evidence, and new users with a first friend, some of
 /// whom lose that friend again: then their part is cut off.
@@ -155,7 +117,7 @@ void local_edit(benchmark::State& state) {
   std::vector<double> cut_off;
   std::vector<double> batched;
   const auto milliseconds = [](auto&& call) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     call();
     return 1e3 * seconds_since(start);
   };

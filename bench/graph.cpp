@@ -1,22 +1,16 @@
 // Loading a large edge file: a million users, ten million friendships.
 
 #include "goblin/goblin.hpp"
+#include "meters.hpp"
 
 #include <filesystem>
 #include <fstream>
-#include <sys/resource.h>
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 namespace goblin::bench {
 namespace {
-
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
-}
 
 void load_edge_file(benchmark::State& state) {
   constexpr std::size_t users = 1'000'000;
@@ -33,13 +27,13 @@ void load_edge_file(benchmark::State& state) {
       out.write(line.data(), static_cast<std::streamsize>(line.size()));
     }
   }
-  const double before = peak_megabytes();
+  const double before = peak_bytes();
   while (state.KeepRunning()) {
     const Graph graph = read_edge_file(path);
     state.counters["graph_MB"] = static_cast<double>(graph.bytes()) / 1048576.0;
     state.counters["edges"] = static_cast<double>(graph.edge_count());
   }
-  state.counters["peak_MB"] = peak_megabytes() - before;
+  state.counters["peak_MB"] = (peak_bytes() - before) / 1048576.0;
   std::filesystem::remove(path);
 }
 BENCHMARK(load_edge_file)->Iterations(1)->Unit(benchmark::kSecond);

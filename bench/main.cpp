@@ -21,7 +21,8 @@ namespace {
 
 /// What a bare run leaves out: minutes each, and asked for by name.
 constexpr const char* default_filter =
-    "-cluster_communities|^local_|^bulk_local|^lastfm_warm|^lastfm_batches|^engine_costs|^lastfm_tolerance|^python_";
+    "-^cluster_communities|^local_tolerance|^local_reward|^bulk_local|^lastfm_batches|^engine_costs|^lastfm_tolerance|"
+    "^python_";
 
 /// "users:100/arms:25" as names and numbers; a number without a name has the empty one.
 std::map<std::string, double> arguments_of(const std::string& text) {

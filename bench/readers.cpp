@@ -1,12 +1,10 @@
 // SharedBandit: what decisions wait for while another thread learns, and what learning loses to threads that decide.
 
 #include "communities.hpp"
+#include "meters.hpp"
 #include "worlds.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,8 +14,6 @@
 
 namespace goblin::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t trained_with = 2000;
 
@@ -46,20 +42,9 @@ struct Service {
 /// On Last.fm; dense, for which that is too large, among 80 users.
 std::optional<Service> service(benchmark::State& state, EngineKind kind) {
   if (kind == EngineKind::dense) return std::optional<Service>(std::in_place, community_world({.users = 80}), kind);
-  const auto data = lastfm();
-  if (!data) {
-    state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
-    return std::nullopt;
-  }
+  const auto data = lastfm_or_skip(state);
+  if (!data) return std::nullopt;
   return std::optional<Service>(std::in_place, world::Catalogue(*data, {.arms = 25, .seed = 7}), kind);
-}
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-double own_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 /// One iteration is one decision among 25 candidates, timed by the clock on the wall: waiting counts. Requests come
@@ -88,14 +73,9 @@ void readers(benchmark::State& state, EngineKind kind) {
   }
   done = true;
   learners.clear();
-  const auto quantile = [&](double part) {
-    const auto at = times.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(times.size()));
-    std::nth_element(times.begin(), at, times.end());
-    return *at;
-  };
-  state.counters["p50_us"] = quantile(0.5);
-  state.counters["p99_us"] = quantile(0.99);
-  state.counters["p99_9_us"] = quantile(0.999);
+  state.counters["p50_us"] = quantile(times, 0.5);
+  state.counters["p99_us"] = quantile(times, 0.99);
+  state.counters["p99_9_us"] = quantile(times, 0.999);
 }
 
 /// One iteration is one reward, while so many threads decide without pause. Where there are more threads than
@@ -115,11 +95,11 @@ void learner(benchmark::State& state, EngineKind kind) {
     });
   }
   const auto begin = Clock::now();
-  const double own_begin = own_seconds();
+  const double own_begin = thread_seconds();
   std::size_t t = trained_with;
   while (state.KeepRunning()) setting->learn(t++);
   const auto rewards = static_cast<double>(t - trained_with);
-  const double own = own_seconds() - own_begin;
+  const double own = thread_seconds() - own_begin;
   const double wall = seconds_since(begin);
   done = true;
   deciders.clear();

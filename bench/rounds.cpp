@@ -102,12 +102,8 @@ BENCHMARK_CAPTURE(round_4cliques, noise_500_dense, 500.0, EngineKind::dense)->It
 BENCHMARK_CAPTURE(round_4cliques, noise_500, 500.0, EngineKind::automatic)->Iterations(10'000);
 
 void play_lastfm(benchmark::State& state, const EngineOptions& engine) {
-  const auto data = lastfm();
-  if (!data) {
-    state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
-    return;
-  }
-  play(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), engine, true);
+  const auto data = lastfm_or_skip(state);
+  if (data) play(state, world::Catalogue(*data, {.arms = 25, .seed = 7}), engine, true);
 }
 
 void round_lastfm(benchmark::State& state) { play_lastfm(state, {}); }

@@ -6,12 +6,10 @@
 //     ./dev bench --benchmark_filter=local_reward           what the approximation costs in reward, against sparse
 
 #include "communities.hpp"
+#include "meters.hpp"
 #include "worlds.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
 
 #include <benchmark/benchmark.h>
 
@@ -19,26 +17,6 @@ namespace goblin::bench {
 namespace {
 
 constexpr std::size_t dimension = 25;
-
-double quantile(std::vector<double> values, double share) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-double average(const std::vector<double>& values) {
-  double total = 0.0;
-  for (const double value : values) total += value;
-  return total / static_cast<double>(values.size());
-}
-
-/// Seconds that this thread has computed: beside the clock on the wall, since on a busy machine the slowest rounds by
-/// that are the ones that had to wait for a processor.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// One iteration is one round, select and update; what the world does is not counted.
 void play(benchmark::State& state, const CommunityWorldOptions& options, double tolerance) {
@@ -61,14 +39,14 @@ void play(benchmark::State& state, const CommunityWorldOptions& options, double 
   while (state.KeepRunning()) {
     world.round(t++, round);
     const double computed = thread_seconds();
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     bandit.select(round.user, {round.contexts, dimension}, {}, decision);
     const double selected = thread_seconds();
     const auto solve = bandit.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double seconds = seconds_since(start);
     const double updated = thread_seconds();
-    state.SetIterationTime(seconds.count());
-    milliseconds.push_back(1e3 * seconds.count());
+    state.SetIterationTime(seconds);
+    milliseconds.push_back(1e3 * seconds);
     computed_milliseconds.push_back(1e3 * (updated - computed));
     select_milliseconds.push_back(1e3 * (selected - computed));
     update_milliseconds.push_back(1e3 * (updated - selected));
@@ -173,10 +151,10 @@ void local_reward(benchmark::State& state, std::optional<data::Dataset> (*read)(
       world.round(t, round);
       const Contexts contexts(round.contexts, dimension);
       const double average_payoff = average(round.payoffs);
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
       local.select(round.user, contexts, {}, decision);
       local.update(round.user, round.context(decision.arm), round.payoffs[decision.arm]);
-      milliseconds.push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      milliseconds.push_back(1e3 * seconds_since(start));
       local_reward += round.payoffs[decision.arm] - average_payoff;
 
       exact.select(round.user, contexts, {}, decision);

@@ -1,10 +1,10 @@
 #include "suite.hpp"
 
 #include "communities.hpp"
+#include "meters.hpp"
 #include "worlds.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,15 +17,6 @@ namespace {
 
 constexpr std::size_t warm_up = 64;
 constexpr double alpha = 0.1;
-
-struct NamedEngine {
-  std::string name;
-  EngineKind kind;
-};
-
-std::vector<NamedEngine> engines() {
-  return {{"dense", EngineKind::dense}, {"sparse", EngineKind::sparse}, {"local", EngineKind::local}};
-}
 
 void play_round(Bandit& bandit, const world::Round& round, Decision& decision) {
   const std::size_t dimension = bandit.options().dimension;
@@ -114,11 +105,11 @@ void select_threads(benchmark::State& state, EngineKind kind) {
   };
   double seconds = 0.0;
   while (state.KeepRunning()) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     std::vector<std::thread> threads;
     for (std::size_t k = 0; k < count; ++k) threads.emplace_back(decide, 37 * k);
     for (std::thread& thread : threads) thread.join();
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds += seconds_since(begin);
   }
   state.counters["per_second"] =
       static_cast<double>(state.iterations() * count * passes * setting.rounds.size()) / seconds;
@@ -134,13 +125,13 @@ void sweep_threads(benchmark::State& state) {
   const std::vector<experiment::Case> cases = {{.policy = Policy::gob_lin, .alpha = alpha, .bandit = {}}};
   double seconds = 0.0;
   while (state.KeepRunning()) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     const auto traces =
         experiment::sweep(stages, cases,
                           {.simulate = {.rounds = 2000, .record_every = 0, .clock = {}, .keep_going = {}},
                            .threads = static_cast<std::size_t>(state.range(0))});
     benchmark::DoNotOptimize(traces.data());
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds += seconds_since(begin);
   }
   state.counters["per_second"] = static_cast<double>(state.iterations() * stages.size()) / seconds;
 }
@@ -202,6 +193,7 @@ void register_suite() {
     add("select_threads", engine, select_threads)->Apply(thread_counts)->Iterations(5);
   }
   benchmark::RegisterBenchmark("sweep_threads/gob.lin", sweep_threads)->Apply(thread_counts)->Iterations(5);
+  register_bulk();
 }
 
 }  // namespace goblin::bench

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include <benchmark/benchmark.h>
+
 namespace goblin::bench {
 
 /// The first rounds of a world, drawn before anything is timed.
@@ -24,6 +26,12 @@ inline std::filesystem::path data_folder() {
 inline std::optional<data::Dataset> lastfm(const data::ReadOptions& options = {}) {
   if (data::find_lastfm(data_folder()).empty()) return std::nullopt;
   return data::read_lastfm(data_folder(), options);
+}
+/// The same for a benchmark, which is left out where it is not there.
+inline std::optional<data::Dataset> lastfm_or_skip(benchmark::State& state) {
+  auto data = lastfm();
+  if (!data) state.SkipWithError("no Last.fm data: set GOBLIN_DATA to its folder");
+  return data;
 }
 inline std::optional<data::Dataset> delicious(const data::ReadOptions& options = {}) {
   if (data::find_delicious(data_folder()).empty()) return std::nullopt;

@@ -1,19 +1,11 @@
 #include "goblin/cluster/partition.hpp"
 #include "goblin/graph/generators.hpp"
-
-#include <sys/resource.h>
+#include "meters.hpp"
 
 #include <benchmark/benchmark.h>
 
 namespace goblin::cluster {
 namespace {
-
-/// The most memory the process has held so far, in gigabytes.
-double peak_gigabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
-}
 
 /// Average degree 14 and communities of a hundred nodes; arguments: the nodes, the clusters.
 void cluster_communities(benchmark::State& state, Method method) {
@@ -26,7 +18,7 @@ void cluster_communities(benchmark::State& state, Method method) {
   }
   state.counters["cut_per_cluster"] = cut;
   state.counters["edges"] = static_cast<double>(graph.edge_count());
-  state.counters["peak_GB"] = peak_gigabytes();
+  state.counters["peak_GB"] = bench::peak_bytes() / 1e9;
 }
 
 BENCHMARK_CAPTURE(cluster_communities, ncut, Method::ncut)

@@ -7,8 +7,8 @@
 
 #include "goblin/goblin.hpp"
 #include "json.hpp"
+#include "meters.hpp"
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -27,12 +27,6 @@ struct Request {
   std::size_t rounds = 2000;
   double alpha = 0.1;
 };
-
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 void write_world(const Request& request, const world::World& world, const std::vector<world::Round>& rounds) {
   std::ofstream edges(request.folder / "edges.tsv");

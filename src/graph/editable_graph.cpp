@@ -1,7 +1,8 @@
 #include "graph/editable_graph.hpp"
 
+#include "graph/rows.hpp"
+
 #include <algorithm>
-#include <numeric>
 
 namespace goblin {
 
@@ -13,30 +14,9 @@ EditableGraph& EditableGraph::operator=(const EditableGraph& other) {
   return *this;
 }
 
-double EditableGraph::degree(std::size_t node) const {
-  const auto row = weights(node);
-  return std::accumulate(row.begin(), row.end(), 0.0);
-}
-
-double EditableGraph::weight(std::size_t a, std::size_t b) const {
-  const auto row = neighbours(a);
-  const auto found = std::lower_bound(row.begin(), row.end(), b);
-  if (found == row.end() || *found != b) return 0.0;
-  return weights(a)[static_cast<std::size_t>(found - row.begin())];
-}
-
-std::vector<Edge> EditableGraph::edges() const {
-  if (!edits_) return base_.edges();
-  std::vector<Edge> result;
-  result.reserve(edge_count());
-  for (NodeId a = 0; a < node_count(); ++a) {
-    const auto row = neighbours(a);
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      if (a < row[k]) result.push_back({a, row[k], weights(a)[k]});
-    }
-  }
-  return result;
-}
+double EditableGraph::degree(std::size_t node) const { return rows::degree(*this, node); }
+double EditableGraph::weight(std::size_t a, std::size_t b) const { return rows::weight(*this, a, b); }
+std::vector<Edge> EditableGraph::edges() const { return edits_ ? rows::edges(*this) : base_.edges(); }
 
 EditableGraph::Edits& EditableGraph::edits() {
   if (!edits_) {

@@ -1,5 +1,7 @@
 #include "goblin/graph/graph.hpp"
 
+#include "graph/rows.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -142,29 +144,9 @@ Graph::Graph(Names names, std::span<const Edge> edges)
 Graph::Graph(Names names, const EdgeList& edges)
     : rows_(build(names.size(), edges, &names)), names_(std::make_shared<const Names>(std::move(names))) {}
 
-double Graph::degree(std::size_t node) const {
-  const auto row = weights(node);
-  return std::accumulate(row.begin(), row.end(), 0.0);
-}
-
-double Graph::weight(std::size_t a, std::size_t b) const {
-  const auto row = neighbours(a);
-  const auto found = std::lower_bound(row.begin(), row.end(), b);
-  if (found == row.end() || *found != b) return 0.0;
-  return weights(a)[static_cast<std::size_t>(found - row.begin())];
-}
-
-std::vector<Edge> Graph::edges() const {
-  std::vector<Edge> result;
-  result.reserve(edge_count());
-  for (NodeId a = 0; a < node_count(); ++a) {
-    const auto row = neighbours(a);
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      if (a < row[k]) result.push_back({a, row[k], weights(a)[k]});
-    }
-  }
-  return result;
-}
+double Graph::degree(std::size_t node) const { return rows::degree(*this, node); }
+double Graph::weight(std::size_t a, std::size_t b) const { return rows::weight(*this, a, b); }
+std::vector<Edge> Graph::edges() const { return rows::edges(*this); }
 
 Graph Graph::single() const { return Graph(1); }
 

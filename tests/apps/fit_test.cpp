@@ -2,10 +2,10 @@
 
 #include "bandit/scenario.hpp"
 #include "goblin/error.hpp"
-#include "goblin/graph/edge_file.hpp"
 #include "replay.hpp"
 #include "support/command.hpp"
 #include "support/events_file.hpp"
+#include "support/three_friends.hpp"
 
 #include <limits>
 #include <sstream>
@@ -23,15 +23,7 @@ using test::EventsFileWriter;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Graph friends() {
-  std::istringstream in("ann\tbob\nbob\tcat\t2\n");
-  return read_edges(in, "edges.tsv");
-}
-
-Bandit make(Policy policy = Policy::gob_lin) {
-  const std::vector<NodeId> clusters = uses_clusters(policy) ? std::vector<NodeId>{0, 0, 1} : std::vector<NodeId>{};
-  return Bandit::make(policy, friends(), clusters, {.dimension = 2, .alpha = 0.5});
-}
+Bandit make(Policy policy = Policy::gob_lin) { return test::bandit_of_three(policy); }
 
 struct Fitted {
   std::string error;

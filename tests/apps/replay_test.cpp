@@ -2,8 +2,8 @@
 
 #include "bandit/scenario.hpp"
 #include "goblin/error.hpp"
-#include "goblin/graph/edge_file.hpp"
 #include "support/command.hpp"
+#include "support/three_friends.hpp"
 
 #include <sstream>
 #include <string>
@@ -19,15 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Graph friends() {
-  std::istringstream in("ann\tbob\nbob\tcat\t2\n");
-  return read_edges(in, "edges.tsv");
-}
-
-Bandit make(Policy policy = Policy::gob_lin) {
-  const std::vector<NodeId> clusters = uses_clusters(policy) ? std::vector<NodeId>{0, 0, 1} : std::vector<NodeId>{};
-  return Bandit::make(policy, friends(), clusters, {.dimension = 2, .alpha = 0.5});
-}
+Bandit make(Policy policy = Policy::gob_lin) { return test::bandit_of_three(policy); }
 
 struct Replayed {
   std::string decisions;

@@ -26,7 +26,23 @@ if command -v gnuplot >/dev/null; then
 fi
 if grep -qE '(src|href)="?https?:' "$folder/results/index.html"; then fail 'the page needs another file'; fi
 
+# Many rewards at once: a plot of each kind, and no table of what was not measured.
+"$bench" --out "$folder/bulk" --benchmark_filter='^(bulk/.*/batch:(64|256)|warm_start/.*/rewards:1000?)(/|$)' >"$folder/out"
+for engine in dense sparse local; do
+  grep -q "^bulk/$engine/batch:256 .*per_second" "$folder/out" || fail "no rewards a second of $engine"
+done
+grep -q '^warm_start/sparse-one-by-one/rewards:1000 ' "$folder/out" || fail 'no warm start one by one'
+if command -v gnuplot >/dev/null; then
+  for plot in bulk warm-start; do
+    [ -s "$folder/bulk/$plot.svg" ] || fail "no plot $plot"
+  done
+fi
+if grep -q 'Deciding while others learn' "$folder/bulk/index.html"; then fail 'a table of nothing'; fi
+
 "$bench" --benchmark_list_tests --out "$folder/none" >"$folder/out"
 grep -q '^round_time/sparse/users:1000/' "$folder/out" || fail 'no list'
-if grep -q '^cluster_communities' "$folder/out"; then fail 'the bare run has what takes minutes'; fi
+for family in bulk/local readers/sparse learner/dense warm_start/dense lastfm_warm_start/sparse local_round local_edit; do
+  grep -q "^$family/" "$folder/out" || fail "the bare run lacks $family"
+done
+if grep -qE '^(cluster_communities|bulk_local|local_reward)' "$folder/out"; then fail 'the bare run has what takes minutes'; fi
 [ ! -e "$folder/none" ] || fail 'a list wrote results'

@@ -1,5 +1,6 @@
 #include "measurement.hpp"
 #include "page.hpp"
+#include "tables.hpp"
 #include "temporary_folder.hpp"
 
 #include <cmath>
@@ -73,6 +74,51 @@ TEST(BenchResults, a_figure_has_a_line_for_each_variant_and_its_exponent) {
   EXPECT_EQ(series[0].label, "dense n^{2.00}");
   EXPECT_EQ(series[1].label, "sparse") << "two points have no exponent";
   EXPECT_THAT(series[0].y, ::testing::ElementsAre(1.0, 100.0, 1e4)) << "milliseconds";
+}
+
+Measurement counted(const std::string& family, const std::string& variant, std::map<std::string, double> arguments,
+                    std::map<std::string, double> counters) {
+  return {.family = family,
+          .variant = variant,
+          .arguments = std::move(arguments),
+          .seconds = 1e-3,
+          .wall_seconds = 2.0,
+          .iterations = 1,
+          .repetitions = 1,
+          .label = "",
+          .counters = std::move(counters)};
+}
+
+TEST(BenchResults, rewards_a_second_and_warm_starts_are_drawn) {
+  const auto figures =
+      figures_of(std::vector{counted("bulk", "dense", {{"batch", 1.0}}, {{"per_second", 4000.0}}),
+                             counted("bulk", "dense", {{"batch", 64.0}}, {{"per_second", 9000.0}}),
+                             counted("bulk", "local", {{"batch", 1.0}}, {{"per_second", 700.0}}),
+                             counted("bulk", "local", {{"batch", 64.0}}, {{"per_second", 800.0}}),
+                             counted("warm_start", "sparse", {{"rewards", 100.0}}, {{"cpu_s", 3.0}}),
+                             counted("warm_start", "sparse", {{"rewards", 1000.0}}, {{"cpu_s", 4.0}})});
+  ASSERT_THAT(figures, SizeIs(2));
+  EXPECT_EQ(figures[0].name, "bulk");
+  EXPECT_EQ(figures[0].columns, 1U);
+  ASSERT_THAT(figures[0].panels, SizeIs(1));
+  ASSERT_THAT(figures[0].panels[0].series, SizeIs(2));
+  EXPECT_EQ(figures[0].panels[0].series[1].label, "local");
+  EXPECT_THAT(figures[0].panels[0].series[0].y, ::testing::ElementsAre(4000.0, 9000.0));
+  EXPECT_EQ(figures[1].name, "warm-start");
+  ASSERT_THAT(figures[1].panels, SizeIs(1)) << "Last.fm was not measured";
+  EXPECT_THAT(figures[1].panels[0].series[0].y, ::testing::ElementsAre(3.0, 4.0)) << "of all threads";
+}
+
+TEST(BenchResults, tables_have_the_counters_with_their_units) {
+  const std::string tables =
+      tables_of(std::vector{counted("readers", "sparse", {{"learners", 0.0}}, {{"p50_us", 2.5}, {"p99_us", 1250.0}}),
+                            counted("local_round", "", {{"users", 10'000.0}}, {{"edges_p50", 812.0}}),
+                            counted("local_hubs", "", {{"users", 10'000.0}}, {{"update_p99", 0.75}})});
+  EXPECT_THAT(tables, HasSubstr("<tr><td>readers/sparse/learners:0</td><td class=\"number\">2.5 us</td>"
+                                "<td class=\"number\">1.25 ms</td><td class=\"number\"></td></tr>"));
+  EXPECT_THAT(tables, AllOf(HasSubstr("<td class=\"number\">812</td>"), HasSubstr("<td class=\"number\">750 us</td>")));
+  EXPECT_THAT(tables, Not(HasSubstr("edges that come and go"))) << "not measured";
+  EXPECT_EQ(tables_of(three_sizes()), "");
 }
 
 TEST(BenchResults, the_json_can_be_read) {
