@@ -127,6 +127,11 @@ ThompsonDraws::Estimate ThompsonDraws::estimate(Random& random, std::size_t samp
   std::vector<double> rows;
   for (std::size_t arm = 0; arm < means.size(); ++arm) {
     if (!is_left(left, arm)) continue;
+    // One that is the same as another before it is never chosen.
+    const auto is_same = [&](std::size_t other) {
+      return means[other] == means[arm] && std::ranges::equal(row(other), row(arm));
+    };
+    if (std::any_of(arms.begin(), arms.end(), is_same)) continue;
     arms.push_back(arm);
     rows.insert(rows.end(), row(arm).begin(), row(arm).end());
   }
@@ -139,7 +144,10 @@ ThompsonDraws::Estimate ThompsonDraws::estimate(Random& random, std::size_t samp
   }
   const std::size_t length = std::min(count, dimension_);
   rows = shortened(rows, count, dimension_);
-  const auto row_of = [&](std::size_t k) { return std::span<const double>(rows).subspan(k * length, length); };
+  std::vector<double> columns(rows.size());  // candidates side by side, which goes faster
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t c = 0; c < length; ++c) columns[c * count + k] = rows[k * length + c];
+  }
 
   Lines lines(count);
   std::vector<double> z(length);
@@ -149,14 +157,20 @@ ThompsonDraws::Estimate ThompsonDraws::estimate(Random& random, std::size_t samp
     const std::size_t shift = 1 + random.below(count - 1);
     const std::size_t other = (one + shift) % count;
     for (double& value : z) value = random.normal();
-    for (std::size_t k = 0; k < length; ++k) u[k] = row_of(one)[k] - row_of(other)[k];
+    for (std::size_t c = 0; c < length; ++c) u[c] = columns[c * count + one] - columns[c * count + other];
     const double size = std::sqrt(dot(u, u));
     for (double& value : u) value = size > 0.0 ? value / size : 0.0;  // 0: the two are the same, and z decides
     const double along = dot(z, u);
-    for (std::size_t k = 0; k < length; ++k) z[k] -= along * u[k];
-    for (std::size_t k = 0; k < count; ++k) {
-      lines.at_0[k] = means[arms[k]] + dot(row_of(k), z);
-      lines.slope[k] = dot(row_of(k), u);
+    for (std::size_t k = 0; k < count; ++k) lines.at_0[k] = means[arms[k]];
+    std::fill(lines.slope.begin(), lines.slope.end(), 0.0);
+    for (std::size_t c = 0; c < length; ++c) {
+      const double offset = z[c] - along * u[c];
+      const double direction = u[c];
+      const double* const column = columns.data() + c * count;
+      for (std::size_t k = 0; k < count; ++k) {
+        lines.at_0[k] += offset * column[k];
+        lines.slope[k] += direction * column[k];
+      }
     }
     lines.for_each_best([&](std::size_t k, double low, double high) {
       const double probability = normal_between(low, high);

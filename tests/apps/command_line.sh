@@ -61,13 +61,13 @@ expect 2 "exploration: 'best' (must be ucb:ALPHA, .* or square_cb:GAMMA" "${repl
 expect 2 "exploration: 'thompson' (must be" "${replay[@]}" --explore thompson
 expect 2 'v: -1 (must be finite and at least 0)' "${replay[@]}" --explore thompson:-1
 expect 2 'epsilon: 2 (must be between 0 and 1)' "${replay[@]}" --explore ucb:1+epsilon:2
-expect 2 '--explore excludes --alpha' "${replay[@]}" --explore greedy --alpha 1
+expect 2 '--alpha excludes --explore' "${replay[@]}" --explore greedy --alpha 1
 expect 2 'excludes' "${replay[@]}" --explore greedy --printed-bound 0.1 0.05 2
 expect 2 'excludes' "${replay[@]}" --alpha 1 --printed-bound 0.1 0.05 2
 expect 2 'excludes' replay --load thompson.goblin --explore greedy
 expect 2 'check: the bandit explores with greedy (must be ucb or printed_bound' "${replay[@]}" --explore greedy --check
 expect 0 'check: every decision' "${replay[@]}" --explore printed_bound:0.1:0.05:2 --check
-expect 2 '--explore excludes --alpha' simulate --rounds 5 --explore greedy --alpha 1
+expect 2 '--alpha excludes --explore' simulate --rounds 5 --explore greedy --alpha 1
 expect 2 "exploration: 'best'" simulate --rounds 5 --explore best
 
 # A model that is saved and loaded answers as one that went on.

@@ -404,6 +404,20 @@ TEST(ThompsonRule, draws_one_vector_for_all_candidates) {
   }
 }
 
+TEST(ThompsonRule, never_takes_the_second_of_two_equals) {
+  const Scenario wide{.name = "wide", .graph = Graph(1), .dimension = 9, .arms = 3};
+  auto round = wide.round(1);
+  std::copy_n(round.contexts.begin(), 9, round.contexts.begin() + 18);  // the third is the first
+  auto bandit = Bandit::linucb_ind(wide.graph, {.dimension = 9, .exploration = Exploration::thompson(1.0)});
+  bandit.update(0, round.context(1), 0.5);
+  const auto probabilities = bandit.probabilities(0, {round.contexts, 9});
+  EXPECT_EQ(probabilities[2], 0.0);
+  EXPECT_GT(probabilities[0], 0.1);
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    EXPECT_NE(bandit.select(0, {round.contexts, 9}, {}, Draw{.decision = k}).arm, 2U);
+  }
+}
+
 /// Estimates of few samples, many times: they are right on average, and as far off as their errors say.
 TEST(ThompsonRule, estimates_have_the_error_that_they_say) {
   const Scenario wide{.name = "wide", .graph = Graph(1), .dimension = 8, .arms = 5};
