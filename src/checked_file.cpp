@@ -155,7 +155,7 @@ std::string checked_bytes(const FileKind& kind, const std::function<void(BinaryW
   return bytes;
 }
 
-std::span<const char> checked_content(std::span<const char> bytes, const std::string& name, const FileKind& kind) {
+CheckedContent checked_content(std::span<const char> bytes, const std::string& name, const FileKind& kind) {
   const BinaryReader in(bytes, name);
   const std::size_t compared = std::min(bytes.size(), kind.magic.size());
   if (!std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(compared), kind.magic.begin())) {
@@ -186,7 +186,7 @@ std::span<const char> checked_content(std::span<const char> bytes, const std::st
   }
   if (content.size() > length) in.fail(fmt::format("was altered: {} bytes too many", content.size() - length));
   if (crc32_of(0, content) != content_checksum) in.fail("was altered: the checksum of its content does not match");
-  return content;
+  return {.version = file_version, .bytes = content};
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {

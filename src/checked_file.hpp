@@ -34,10 +34,15 @@ void write_checked_file(const std::filesystem::path& path, const FileKind& kind,
 /// The bytes of such a file, without the file.
 [[nodiscard]] std::string checked_bytes(const FileKind& kind, const std::function<void(BinaryWriter&)>& write_content);
 
+struct CheckedContent {
+  std::uint32_t version;
+  std::span<const char> bytes;
+};
+
 /// The content of such a file; the name is for messages. Throws DataError if it is of another kind, truncated, altered
-/// or of a newer version, and says which.
-[[nodiscard]] std::span<const char> checked_content(std::span<const char> bytes, const std::string& name,
-                                                    const FileKind& kind);
+/// or of a version that is not read, and says which.
+[[nodiscard]] CheckedContent checked_content(std::span<const char> bytes, const std::string& name,
+                                             const FileKind& kind);
 
 /// The bytes of a file, mapped into memory. Throws DataError if it cannot be read.
 class MappedFile {

@@ -36,6 +36,10 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
   auto* bound = command.add_option("--printed-bound", request.printed_bound,
                                    "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
   bound->expected(3);
+  auto* explore = command.add_option("--explore", request.explore,
+                                     fmt::format("How to choose: {} (default: ucb with --alpha)", exploration_names()));
+  explore->excludes(alpha)->excludes(bound);
+  bound->excludes(alpha);
   auto* engine = command.add_option("--engine", request.engine, "automatic, dense, sparse or local");
   auto* tolerance = command.add_option("--tolerance", request.bandit.engine.tolerance,
                                        "Relative residual of the sparse engine's solves");
@@ -50,8 +54,8 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
   for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance}) {
     option->capture_default_str();
   }
-  request.of_a_new_bandit = {graph,    self_loops, dimension, policy, alpha,     labels,         ridge,
-                             coupling, per_node,   bound,     engine, tolerance, local_tolerance};
+  request.of_a_new_bandit = {graph,    self_loops, dimension, policy,  alpha,  labels,    ridge,
+                             coupling, per_node,   bound,     explore, engine, tolerance, local_tolerance};
 }
 
 void check_bandit_options(const BanditRequest& request) {
@@ -70,9 +74,10 @@ Bandit make_bandit(const BanditRequest& request) {
   }
   BanditOptions bandit = request.bandit;
   bandit.engine.kind = engine_kind(request.engine);
+  if (!request.explore.empty()) bandit.exploration = exploration_named(request.explore);
   if (!request.printed_bound.empty()) {
-    bandit.printed_bound = PrintedBound{
-        .noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]};
+    bandit.exploration = Exploration::printed_bound(
+        {.noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]});
   }
   const Policy policy = policy_named(request.policy);
   Graph graph = read_edge_file(request.graph, request.edges);
@@ -83,6 +88,12 @@ Bandit make_bandit(const BanditRequest& request) {
   Labels labels;
   if (!request.labels.empty()) std::tie(graph, labels) = read_label_file(request.labels, graph);
   return Bandit::make(policy, graph, labels.of, bandit);
+}
+
+std::string described_rules(const BanditSummary& summary) {
+  const bool is_usual = summary.exploration.alpha() && !summary.exploration.is_random();
+  return fmt::format("{}{}", name_of(summary.policy),
+                     is_usual ? "" : fmt::format(" with {}", name_of(summary.exploration)));
 }
 
 std::string described(const BanditSummary& summary, std::size_t new_users) {
@@ -98,6 +109,7 @@ std::string described(const BanditSummary& summary, std::size_t new_users) {
 }
 
 void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
+  object["exploration"] = name_of(summary.exploration);
   object["users"] = summary.users;
   object["new_users"] = new_users;
   object["nodes"] = summary.nodes;

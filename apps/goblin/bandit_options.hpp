@@ -22,6 +22,7 @@ struct BanditRequest {
   std::string policy = "gob.lin";
   std::string engine = "automatic";
   std::vector<double> printed_bound;
+  std::string explore;
   BanditOptions bandit;
   std::vector<CLI::Option*> of_a_new_bandit;  // those that a saved one has already
 };
@@ -32,6 +33,8 @@ void add_bandit_options(CLI::App& command, BanditRequest& request);
 void check_bandit_options(const BanditRequest& request);
 [[nodiscard]] Bandit make_bandit(const BanditRequest& request);
 
+/// "gob.lin", "gob.lin with thompson:0.2": the policy, and the exploration where it is not the paper's.
+[[nodiscard]] std::string described_rules(const BanditSummary& summary);
 /// What a bandit is made of: a line for people, and members of a JSON object.
 [[nodiscard]] std::string described(const BanditSummary& summary, std::size_t new_users);
 void add_to(Json& object, const BanditSummary& summary, std::size_t new_users);

@@ -217,7 +217,7 @@ void print_summary(const Bandit& bandit, const FitSummary& fitted, bool json) {
   const bool one = fitted.passed_over == 1;
   const std::string passed_over = fmt::format(", {} line{} passed over, which only ask{} for a decision",
                                               fitted.passed_over, one ? "" : "s", one ? "s" : "");
-  report(fmt::format("{}: {} rewards learned{}\n", name_of(summary.policy), fitted.learned,
+  report(fmt::format("{}: {} rewards learned{}\n", described_rules(summary), fitted.learned,
                      fitted.passed_over == 0 ? "" : passed_over));
   report(described(summary, fitted.new_users));
 }

@@ -40,7 +40,7 @@ void run(const Request& request) {
   }
   bandit.save(request.save);
   const BanditSummary summary = bandit.summary();
-  report(fmt::format("{}: {} rewards\n", name_of(summary.policy), summary.rewards));
+  report(fmt::format("{}: {} rewards\n", described_rules(summary), summary.rewards));
   report(described(summary, 0));
 }
 
@@ -50,7 +50,8 @@ void add_merge(CLI::App& app) {
   auto options = std::make_shared<Request>();
   auto* command = app.add_subcommand("merge", "Make one bandit of several that learned parts of a log");
   command->footer(
-      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; alpha and engine are\n"
+      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; exploration and engine "
+      "are\n"
       "those of the first. A part that all of them began with counts as often as there are models.\n\n"
       "Example:\n"
       "  goblin merge monday.goblin tuesday.goblin --save both.goblin");

@@ -2,6 +2,7 @@
 
 #include "bandit_options.hpp"
 #include "commands.hpp"
+#include "data_options.hpp"
 #include "events.hpp"
 #include "goblin/error.hpp"
 #include "json.hpp"
@@ -34,6 +35,14 @@ constexpr std::size_t most_waiting = 100'000;  // rewards
 class Check {
  public:
   explicit Check(const Bandit& bandit) : printed_(printed_graph(checked(bandit)), bandit.options()) {}
+
+  /// Throws std::invalid_argument if the paper has another way to choose.
+  static void check_exploration(const Exploration& exploration) {
+    const bool printed = exploration.alpha() || std::holds_alternative<PrintedBound>(exploration.rule);
+    if (printed && !exploration.is_random()) return;
+    throw std::invalid_argument(fmt::format(
+        "--check: the bandit explores with {} (must be ucb or printed_bound, without epsilon)", name_of(exploration)));
+  }
 
   void add_nodes(const Bandit& bandit) {
     while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
@@ -108,10 +117,12 @@ void check_new_user(const Bandit& bandit, const Event& event) {
   }
 }
 
-void write_decision(std::ostream& out, const Decision& decision) {
+void write_decision(std::ostream& out, const Exploration& exploration, const Decision& decision) {
   Json json = {
       {"arm", decision.arm}, {"scores", decision.scores}, {"means", decision.means}, {"widths", decision.widths}};
   if (decision.engine == EngineKind::local) json["bounds"] = decision.bounds;
+  if (exploration.is_random()) json["probability"] = decision.probability;
+  if (std::holds_alternative<Thompson>(exploration.rule)) json["probability_error"] = decision.probability_error;
   errno = 0;
   out << json_line(json) << '\n' << std::flush;  // whoever waits for the decision before sending the next event gets it
   if (!out) throw std::system_error(errno, std::generic_category(), "the decisions cannot be written");
@@ -126,6 +137,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
+  if (options.check) Check::check_exploration(bandit.exploration());
   EventReader reader(d);
   NewUsers users(bandit);
   std::unique_ptr<Check> checker = options.check ? std::make_unique<Check>(bandit) : nullptr;
@@ -178,7 +190,8 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     try {
       const NodeId user = bandit.user(event->user);
       const NodeId node = bandit.node(user);
-      bandit.select(user, {event->contexts, d}, {}, decision);
+      bandit.select(user, {event->contexts, d}, {}, decision,
+                    Draw{.seed = options.seed, .decision = options.first_decision + summary.decisions});
       if (checker) checker->compare(node, *event, decision, lines + 1);
       if (event->kind == Event::Kind::decide_and_learn) {
         const double reward = event->rewards[decision.arm];
@@ -194,7 +207,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     summary.lines = ++lines;
     ++summary.events;
     if (checker) summary.largest_difference = checker->largest_difference();
-    write_decision(decisions, decision);
+    write_decision(decisions, bandit.exploration(), decision);
     ++summary.decisions;
   }
   learn_waiting();
@@ -207,6 +220,8 @@ namespace {
 struct Request {
   BanditRequest bandit;
   std::string save;
+  std::uint64_t seed = 0;
+  std::uint64_t first_decision = 0;
   bool check = false;
   bool json = false;
 };
@@ -224,8 +239,8 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
     report(json_line(object) + "\n");
     return;
   }
-  report(fmt::format("{}: {} decisions, {} rewards learned, reward {:g}\n", name_of(summary.policy), replayed.decisions,
-                     replayed.learned, replayed.reward));
+  report(fmt::format("{}: {} decisions, {} rewards learned, reward {:g}\n", described_rules(summary),
+                     replayed.decisions, replayed.learned, replayed.reward));
   report(described(summary, replayed.new_users));
   if (replayed.largest_difference) {
     report(fmt::format("check: every decision is the printed algorithm's, scores within {}{:.1e}\n",
@@ -245,7 +260,12 @@ void run(const Request& request) {
   ReplaySummary summary;
   const auto learned = [&summary] { return Learned{.count = summary.lines, .nothing = summary.events == 0}; };
   try {
-    replay(bandit, events, std::cout, {.check = request.check, .keep_going = [] { return !interrupted(); }}, summary);
+    replay(bandit, events, std::cout,
+           {.check = request.check,
+            .seed = request.seed,
+            .first_decision = request.first_decision,
+            .keep_going = [] { return !interrupted(); }},
+           summary);
   } catch (const std::exception& error) {
     const std::exception_ptr failure = std::current_exception();
     const auto* system = dynamic_cast<const std::system_error*>(&error);
@@ -272,7 +292,8 @@ void add_replay(CLI::App& app) {
       "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"rewards\": [..]}  decide, learn the chosen candidate's reward\n"
       "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                   only decide\n"
       "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}             only learn\n"
-      "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}, local also \"bounds\": [..]\n"
+      "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}, local also \"bounds\": [..],\n"
+      "     and \"probability\": p of the arm where chance has a part (--explore), thompson its \"probability_error\"\n"
       "A user is a text or a whole number, which is the same as its digits. A user who is not in the graph joins "
       "without\n"
       "friends.\n\n"
@@ -281,6 +302,14 @@ void add_replay(CLI::App& app) {
   add_bandit_options(*command, options->bandit);
   add_save_option(*command, options->save,
                   "Save the bandit at the end, which may be a bad line, a signal or a closed pipe");
+  command
+      ->add_option("--seed", options->seed,
+                   "Of the chance in decisions; a decision's own follows from this and its number")
+      ->capture_default_str()
+      ->check(whole_number());
+  command->add_option("--first-decision", options->first_decision, "The number of the first decision; others follow")
+      ->capture_default_str()
+      ->check(whole_number());
   command->add_flag("--check", options->check, "Compare every decision with the printed algorithm (dn <= 3000)");
   command->add_flag("--json", options->json, "The summary as one JSON object");
   command->callback([options] {

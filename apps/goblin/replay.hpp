@@ -3,6 +3,7 @@
 #include "goblin/bandit/bandit.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -12,6 +13,9 @@ namespace goblin::app {
 struct ReplayOptions {
   /// Compare every decision with the algorithm as the paper prints it.
   bool check = false;
+  /// The chance in decision k of the log, counted from 0, is that of Draw{seed, first_decision + k}.
+  std::uint64_t seed = 0;
+  std::uint64_t first_decision = 0;
   /// Asked before each event; false stops.
   std::function<bool()> keep_going = {};
 };

@@ -34,6 +34,7 @@ constexpr const char* examples =
     "Examples:\n"
     "  goblin simulate --world cliques --policy linucb-sin linucb-ind gob.lin --payoff-noise 0.25 --rounds 5000\n"
     "  goblin simulate --world lastfm --data DIR --policy gob.lin.macro --clusters 50 --alpha 0.1 --repetitions 5\n"
+    "  goblin simulate --world cliques --policy gob.lin --explore ucb:0.1 thompson:0.1 epsilon_greedy:0.05\n"
     "  goblin simulate --world files --data DIR --policy gob.lin --json\n"
     "  goblin simulate --world linear --graph edges.tsv --dimension 5 --payoff-noise 0.1 --trace trace.csv\n";
 
@@ -50,6 +51,7 @@ struct Request {
   std::string world = "cliques";
   std::vector<std::string> policies = policies_without_clusters();
   std::vector<double> alphas = {0.1};
+  std::vector<std::string> explorations;  // in the place of alphas
   std::uint64_t rounds = 10'000;
   std::uint64_t seed = 0;
   std::uint64_t repetitions = 1;
@@ -173,7 +175,7 @@ Json json_of(const experiment::Result& result) {
     return json_number(estimate ? std::optional(estimate->mean) : std::nullopt);
   };
   return {{"policy", name_of(result.policy)},
-          {"alpha", result.alpha},
+          {"alpha", json_number(result.exploration.alpha())},
           {"rounds", result.rounds},
           {"repetitions", result.repetitions},
           {"reward", result.reward.mean},
@@ -186,7 +188,8 @@ Json json_of(const experiment::Result& result) {
           {"seconds", result.seconds},
           {"rounds_per_second", result.rounds_per_second},
           {"engine", result.engine},
-          {"bytes", result.bytes}};
+          {"bytes", result.bytes},
+          {"exploration", name_of(result.exploration)}};
 }
 
 void print_results(const Request& request, const world::World& world, const std::vector<experiment::Result>& results) {
@@ -209,14 +212,23 @@ void print_results(const Request& request, const world::World& world, const std:
                                 {"results", std::move(list)}}));
 }
 
+std::vector<Exploration> explorations_of(const Request& request) {
+  std::vector<Exploration> all;
+  for (const std::string& text : request.explorations) all.push_back(exploration_named(text));
+  if (!all.empty()) return all;
+  for (const double alpha : request.alphas) all.push_back(Exploration::ucb(alpha));
+  return all;
+}
+
 void run(const Request& request) {
   std::vector<experiment::Case> cases;
   bool clustered = false;
   for (const std::string& name : request.policies) {
     const Policy policy = policy_named(name);
     clustered = clustered || uses_clusters(policy);
-    for (const double alpha : request.alphas) {
-      cases.push_back({.policy = policy, .alpha = alpha, .bandit = request.bandit});
+    for (const Exploration& exploration : explorations_of(request)) {
+      cases.push_back({.policy = policy, .bandit = request.bandit});
+      cases.back().bandit.exploration = exploration;
     }
   }
   const bool has_clusters = request.clusters > 0 || request.cluster_size > 0 || !request.labels_file.empty();
@@ -279,9 +291,15 @@ void add_simulate(CLI::App& app) {
   command->add_option("--policy", request->policies, fmt::format("One or more of {}", policy_names()))
       ->capture_default_str()
       ->delimiter(',');
-  command->add_option("--alpha", request->alphas, "How much uncertainty attracts; every policy is tried with each")
-      ->capture_default_str()
-      ->delimiter(',');
+  auto* alpha =
+      command->add_option("--alpha", request->alphas, "How much uncertainty attracts; every policy is tried with each")
+          ->capture_default_str()
+          ->delimiter(',');
+  command
+      ->add_option("--explore", request->explorations,
+                   fmt::format("Or: one or more ways to choose, of {}", exploration_names()))
+      ->delimiter(',')
+      ->excludes(alpha);
   const auto whole = [&](const char* name, auto& value, const std::string& help) {
     return command->add_option(name, value, help)->capture_default_str()->check(whole_number());
   };

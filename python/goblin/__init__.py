@@ -11,6 +11,7 @@ What one user's click teaches, the user's friends get to know too:
 
 - policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``policies`` has
   their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
+- exploration: ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy``, ``square_cb``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
 - experiments: ``simulate``, ``sweep``
@@ -23,8 +24,9 @@ from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUc
 from ._core import DataError
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
+from ._exploration import epsilon_greedy, explorations, greedy, printed_bound, square_cb, thompson, ucb
 from ._graph import Clustering, Graph, cluster
-from ._types import Evidence, Round, Scores, UnknownUser
+from ._types import Decision, Evidence, Round, Scores, UnknownUser
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
 
 __version__ = "0.1.0"
@@ -36,6 +38,7 @@ __all__ = [
     "Clustering",
     "DataError",
     "Dataset",
+    "Decision",
     "Evidence",
     "GobLin",
     "GobLinBlock",
@@ -52,10 +55,17 @@ __all__ = [
     "World",
     "cluster",
     "datasets",
+    "epsilon_greedy",
+    "explorations",
+    "greedy",
     "load",
     "networks",
     "policies",
+    "printed_bound",
     "simulate",
+    "square_cb",
     "sweep",
+    "thompson",
+    "ucb",
     "write_events",
 ]

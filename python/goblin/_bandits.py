@@ -20,6 +20,7 @@ class Options(TypedDict, total=False):
     ridge: ArrayLike | Mapping[Any, float]
     coupling: float
     evidence_per_node: bool
+    exploration: str | None
     printed_bound: tuple[float, float, float] | None
     engine: str
     tolerance: float
@@ -42,7 +43,7 @@ class Bandit(_core.Bandit):
         ``N = A (x) I_d + sum phi_s phi_s'``,   ``w = N^-1 sum a_s phi_s``,   ``phi_s`` = ``x_s`` at ``i_s``, else 0.
 
     It plays the arm with the highest ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``, ``C_i`` the i-th block of ``N^-1``
-    and ``t`` one more than the number of rewards learned.
+    and ``t`` one more than the number of rewards learned. ``exploration`` is another way to choose.
 
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
@@ -51,7 +52,10 @@ class Bandit(_core.Bandit):
         an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
-    printed_bound : ``(noise, delta, norm)``; the widths of the paper's figures 1 and 2 instead of alpha's
+    exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``. There
+        are ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and ``square_cb``; where chance has
+        a part, ``select`` needs ``seed`` and ``decision``
+    printed_bound : ``(noise, delta, norm)``; short for ``exploration=goblin.printed_bound(noise, delta, norm)``
     engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for thousands of
         users who are all joined, and says in ``bounds`` how far its scores can be off; the others are exact
     tolerance : how exactly the sparse engine solves
@@ -59,8 +63,8 @@ class Bandit(_core.Bandit):
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
     threads : how many threads learning many rewards at once may use; 0: as many as the machine has
 
-    Threads may call everything at the same time. Reading calls (``select``, ``scores``, ``bounds``,
-    ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
+    Threads may call everything at the same time. Reading calls (``select``, ``decide``,
+    ``probabilities``, ``scores``, ``bounds``, ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
     """
 
     _policy: ClassVar[str] = ""
@@ -75,6 +79,11 @@ class Bandit(_core.Bandit):
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
+        if options.get("exploration") is not None:
+            if alpha != _core.default_alpha:
+                raise ValueError(f"alpha: {alpha!r} (must not be given with exploration, which has its own numbers)")
+            if options.get("printed_bound") is not None:
+                raise ValueError("printed_bound: must not be given with exploration")
         users = options.pop("users", None)
         graph = graph_of(edges, users)
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
@@ -87,10 +96,10 @@ class Bandit(_core.Bandit):
         return len(graph), f"one for each of the {len(graph)} users"
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self)} users, dimension={self.dimension}, alpha={self.alpha:g}, "
-            f"{self.rewards} rewards)"
-        )
+        rule = self.exploration
+        plain = rule.startswith("ucb:") and "+" not in rule
+        shown = f"alpha={self.alpha:g}" if plain else f"exploration={rule!r}"
+        return f"{type(self).__name__}({len(self)} users, dimension={self.dimension}, {shown}, {self.rewards} rewards)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bandit to a file, all of it or nothing; the command line and C++ read it too.
@@ -193,8 +202,8 @@ class GobLin(Bandit):
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
-    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``printed_bound``, ``engine``, ``tolerance``,
-        ``local_tolerance``, ``memory_limit``, ``threads``; see ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``exploration``, ``printed_bound``,
+        ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._exploration import ucb
 from ._graph import labels_of, must_be, numbers_of
 from ._worlds import names_array
 
@@ -28,7 +29,8 @@ class Trace:
 
     world: str
     policy: str
-    alpha: float
+    alpha: float | None
+    exploration: str
     seed: int
     repetition: int
     rounds: int
@@ -44,18 +46,20 @@ class Trace:
     def columns(self) -> Columns:
         """A row for every recorded round, as columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
-        ``world``, ``policy``, ``alpha``, ``seed`` and ``repetition`` stand in every row, so that the columns of several
-        traces can be put below each other; ``reward``, ``normalized_reward`` and ``regret`` are sums up to the round.
+        ``world``, ``policy``, ``alpha`` (nan where the rule has none), ``exploration``, ``seed`` and ``repetition`` stand
+        in every row, so that the columns of several traces can be put below each other; ``reward``,
+        ``normalized_reward`` and ``regret`` are sums up to the round.
         """
         count = len(self.rows["round"])
-        same = {name: getattr(self, name) for name in ("world", "policy", "alpha", "seed", "repetition")}
+        same = {name: getattr(self, name) for name in ("world", "policy", "alpha", "exploration", "seed", "repetition")}
+        same["alpha"] = np.nan if self.alpha is None else self.alpha
         return {**{name: np.full(count, value) for name, value in same.items()}, **self.rows}
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
         """Draws a column over the rounds with matplotlib, into the given axes or new ones, which it gives back."""
         _check_recorded(self.rows)
         axes = _axes(ax)
-        axes.plot(self.rows["round"], self.rows[column], **{"label": f"{self.policy}, alpha {self.alpha:g}", **line})
+        axes.plot(self.rows["round"], self.rows[column], **{"label": f"{self.policy}, {self.exploration}", **line})
         return _labelled(axes, column)
 
     def __repr__(self) -> str:
@@ -67,13 +71,13 @@ class Trace:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Every policy with every alpha in every world: the traces, and the results over the worlds."""
+    """Every policy with every exploration in every world: the traces, and the results over the worlds."""
 
     traces: list[Trace]
     rows: list[dict[str, Any]]
 
     def results(self) -> Columns:
-        """A row for every policy and alpha: means over the worlds and their standard errors, as columns."""
+        """A row for every policy and exploration: means over the worlds and their standard errors, as columns."""
         return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]} if self.rows else {}
 
     def columns(self) -> Columns:
@@ -82,16 +86,16 @@ class Sweep:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
-        """Draws, for every policy and alpha, the mean of a column over the worlds."""
+        """Draws, for every policy and exploration, the mean of a column over the worlds."""
         for trace in self.traces:
             _check_recorded(trace.rows)
         axes = _axes(ax)
-        groups: dict[tuple[str, float], list[Trace]] = {}
+        groups: dict[tuple[str, str], list[Trace]] = {}
         for trace in self.traces:
-            groups.setdefault((trace.policy, trace.alpha), []).append(trace)
-        for (policy, alpha), traces in groups.items():
+            groups.setdefault((trace.policy, trace.exploration), []).append(trace)
+        for (policy, exploration), traces in groups.items():
             mean = np.mean([trace.rows[column] for trace in traces], axis=0)
-            axes.plot(traces[0].rows["round"], mean, **{"label": f"{policy}, alpha {alpha:g}", **line})
+            axes.plot(traces[0].rows["round"], mean, **{"label": f"{policy}, {exploration}", **line})
         return _labelled(axes, column)
 
     def __repr__(self) -> str:
@@ -129,8 +133,9 @@ _without_clusters = tuple(policy for policy in _core.policy_names() if policy no
 def sweep(
     worlds: _core.World | Sequence[_core.World],
     policies: Iterable[str] = _without_clusters,
-    alphas: float | Iterable[float] = (_core.default_alpha,),
+    alphas: float | Iterable[float] | None = None,
     *,
+    explorations: str | Iterable[str] | None = None,
     rounds: int = 10_000,
     clusters: Any = None,
     ridge: float = 1.0,
@@ -139,13 +144,14 @@ def sweep(
     record_every: int | None = None,
     threads: int | None = None,
 ) -> Sweep:
-    """Plays every policy with every alpha in every world, each from scratch, several at a time.
+    """Plays every policy with every exploration in every world, each from scratch, several at a time.
 
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
     policies : some of ``goblin.policies``; all that need no clusters without it
-    alphas : each policy is tried with each
+    alphas : each policy is tried with each; 0.1 without it
+    explorations : the same with other ways to choose, in the place of alphas: ``["ucb:0.1", goblin.thompson(0.1)]``
     rounds : as in ``simulate``
     record_every : a trace has a row for every so many rounds, and one for the last; a hundred rows without it, 0: none
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
@@ -164,8 +170,7 @@ def sweep(
     for k, world in enumerate(played):
         must_be(world, _core.World, f"worlds[{k}]")
     names = [policies] if isinstance(policies, str) else [str(policy) for policy in policies]
-    tried = numbers_of([alphas] if isinstance(alphas, float | int) else list(alphas), "alphas[{row}]").tolist()
-    cases = [(policy, alpha) for policy in names for alpha in tried]
+    cases = [(policy, rule) for policy in names for rule in _rules_of(alphas, explorations)]
     clustered = [policy for policy in names if policy in _core.clustered_policies()]
     if clustered and clusters is None:
         raise ValueError(f"clusters: None ({clustered[0]} needs a number of clusters or labels)")
@@ -174,6 +179,16 @@ def sweep(
     traces, rows = _core.sweep(played, labels, cases, ridge, coupling, engine, rounds, record_every, threads)
     of_worlds = [(world.users, world.items) for world in played]
     return Sweep([_trace(trace, *of_worlds[k % len(played)]) for k, trace in enumerate(traces)], rows)
+
+
+def _rules_of(alphas: float | Iterable[float] | None, explorations: str | Iterable[str] | None) -> list[str]:
+    if explorations is None:
+        alphas = _core.default_alpha if alphas is None else alphas
+        tried = numbers_of([alphas] if isinstance(alphas, float | int) else list(alphas), "alphas[{row}]").tolist()
+        return [ucb(alpha) for alpha in tried]
+    if alphas is not None:
+        raise ValueError("alphas: must not be given with explorations, which have their own numbers")
+    return [explorations] if isinstance(explorations, str) else [str(rule) for rule in explorations]
 
 
 def _labels_for(worlds: Sequence[_core.World], clusters: Any) -> list[Any]:

@@ -38,6 +38,22 @@ class Scores(NamedTuple):
     width: NDArray[np.float64]
 
 
+class Decision(NamedTuple):
+    """What was decided, and how probable that was before chance decided.
+
+    ``probability_error`` is the standard error of an estimated ``probability``, 0 where it is exact. ``probabilities``
+    has that of each candidate, where it was asked for. ``score``, ``mean`` and ``width`` are those of ``Scores``.
+    """
+
+    arm: int
+    probability: float
+    probability_error: float
+    probabilities: NDArray[np.float64] | None
+    score: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+
 class Round(NamedTuple):
     """One round of a world.
 

@@ -53,7 +53,8 @@ nb::dict dict_of(const experiment::Trace& trace) {
   nb::dict result;
   result["world"] = trace.world;
   result["policy"] = std::string(name_of(trace.policy));
-  result["alpha"] = trace.alpha;
+  result["alpha"] = optional_of(trace.exploration.alpha());
+  result["exploration"] = name_of(trace.exploration);
   result["seed"] = trace.seed;
   result["repetition"] = trace.repetition;
   result["rounds"] = trace.rounds;
@@ -120,7 +121,7 @@ nb::dict dict_of(const experiment::Result& result) {
   nb::dict row;
   row["world"] = result.world;
   row["policy"] = std::string(name_of(result.policy));
-  row["alpha"] = result.alpha;
+  row["alpha"] = result.exploration.alpha().value_or(std::numeric_limits<double>::quiet_NaN());
   row["repetitions"] = result.repetitions;
   row["rounds"] = result.rounds;
   estimate(row, "reward", result.reward);
@@ -131,12 +132,13 @@ nb::dict dict_of(const experiment::Result& result) {
   row["seconds"] = result.seconds;
   row["bytes"] = result.bytes;
   row["engine"] = result.engine;
+  row["exploration"] = name_of(result.exploration);
   return row;
 }
 
-/// Every case (policy, alpha) in every world: the traces, case after case, and a row of results for each case.
+/// Every case (policy, exploration) in every world: the traces, case after case, and a row of results for each case.
 nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
-                const std::vector<std::pair<std::string, double>>& cases, nb::handle ridge, nb::handle coupling,
+                const std::vector<std::pair<std::string, std::string>>& cases, nb::handle ridge, nb::handle coupling,
                 nb::handle engine, nb::handle rounds, nb::handle record_every, nb::handle threads) {
   std::vector<experiment::Stage> stages;
   for (std::size_t k = 0; k < worlds.size(); ++k) {
@@ -153,8 +155,9 @@ nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
   same_for_all.coupling = number_argument(coupling, "coupling");
   same_for_all.engine.kind = engine_kind(text_argument(engine, "engine"));
   std::vector<experiment::Case> wanted;
-  for (const auto& [policy, alpha] : cases) {
-    wanted.push_back({.policy = policy_named(policy), .alpha = alpha, .bandit = same_for_all});
+  for (const auto& [policy, exploration] : cases) {
+    wanted.push_back({.policy = policy_named(policy), .bandit = same_for_all});
+    wanted.back().bandit.exploration = exploration_named(exploration);
   }
   experiment::SweepOptions options{.simulate = simulate_options(rounds, record_every, 0.1),
                                    .threads = whole_argument(threads, "threads", 1)};
@@ -182,7 +185,7 @@ void bind_experiment(nb::module_& module) {
       "sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge").none(),
       nb::arg("coupling").none(), nb::arg("engine").none(), nb::arg("rounds").none(), nb::arg("record_every").none(),
       nb::arg("threads").none(),
-      nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, float]], "
+      nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, str]], "
               "ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> "
               "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
 }

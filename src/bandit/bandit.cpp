@@ -95,18 +95,20 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
                                        Belief(prior, options.dimension, options.engine, users_with_evidence))));
 }
 
-Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed) const {
+Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
   Decision decision;
-  select(user, contexts, allowed, decision);
+  select(user, contexts, allowed, decision, draw);
   return decision;
 }
 
-void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const {
-  state().decide(user, contexts, allowed, state().knowledge(), decision);
+void Bandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
+                    const std::optional<Draw>& draw) const {
+  state().judge(user, contexts, allowed, state().knowledge(), draw, decision).choose(allowed, decision);
 }
 
-void Bandit::State::decide(UserRef user, Contexts contexts, Mask allowed, const Exploration::Knowledge& known,
-                           Decision& decision) const {
+Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const Knowledge& known,
+                            const std::optional<Draw>& draw, Decision& decision) const {
+  Choice choice(*options.exploration, draw);
   const std::size_t d = options.dimension;
   const NodeId node = users.node_of(users.user(user));
   const auto numbers = contexts.numbers();
@@ -140,26 +142,34 @@ void Bandit::State::decide(UserRef user, Contexts contexts, Mask allowed, const 
 
   for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
   decision.engine = belief.engine(node);
+  std::vector<double> covariance(choice.needs_covariance() ? d * d : 0);
   belief.evaluate(node, numbers, allowed,
                   {.means = decision.means,
                    .variances = decision.widths,
                    .mean_errors = decision.bounds,
-                   .variance_errors = decision.scores});
-  Exploration(options.alpha, options.printed_bound).choose(known, allowed, decision);
+                   .variance_errors = decision.scores},
+                  covariance);
+  choice.score(known, numbers, allowed, std::move(covariance), decision);
+  return choice;
 }
 
-std::vector<Ranked> Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed) const {
+std::vector<Ranked> Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed,
+                                 const std::optional<Draw>& draw) const {
   Decision decision;
   std::vector<Ranked> ranked;
-  rank(user, contexts, k, allowed, decision, ranked);
+  rank(user, contexts, k, allowed, decision, ranked, draw);
   return ranked;
 }
 
 void Bandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
-                  std::vector<Ranked>& ranked) const {
-  if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
-  select(user, contexts, allowed, decision);
-  best_of(decision, allowed, k, ranked);
+                  std::vector<Ranked>& ranked, const std::optional<Draw>& draw) const {
+  state().judge(user, contexts, allowed, state().knowledge(), draw, decision).rank(k, allowed, decision, ranked);
+}
+
+std::vector<double> Bandit::probabilities(UserRef user, Contexts contexts, Mask allowed, const Draw& draw) const {
+  Draw every_arm = draw;
+  every_arm.every_arm = true;
+  return select(user, contexts, allowed, every_arm).probabilities;
 }
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
@@ -409,11 +419,19 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   return summary;
 }
 
+void Bandit::set_exploration(const Exploration& exploration) {
+  check_exploration(exploration);
+  state().set_exploration(exploration);
+}
+
 void Bandit::set_alpha(double alpha) {
-  BanditOptions changed = state().options;
-  changed.alpha = alpha;
-  check_options(changed);
-  state().options.alpha = alpha;
+  Exploration changed = exploration();
+  if (!std::holds_alternative<Ucb>(changed.rule)) {
+    throw std::invalid_argument(fmt::format(
+        "alpha: {} (must not be set with the rule {}; set_exploration changes the rule)", alpha, name_of(changed)));
+  }
+  changed.rule = Ucb{alpha};
+  set_exploration(changed);
 }
 
 void Bandit::set_threads(std::size_t threads) {
@@ -432,6 +450,7 @@ std::size_t Bandit::free_bytes() const {
 
 Policy Bandit::policy() const { return state().users.policy(); }
 const BanditOptions& Bandit::options() const { return state().options; }
+const Exploration& Bandit::exploration() const { return *state().options.exploration; }
 std::size_t Bandit::user_count() const { return state().users.user_count(); }
 std::size_t Bandit::node_count() const { return state().belief.node_count(); }
 NodeId Bandit::user(UserRef user) const { return state().users.user(user); }
@@ -514,6 +533,7 @@ BanditSummary Bandit::summary() const {
   const State& state = this->state();
   const EngineKind asked = state.options.engine.kind;
   BanditSummary summary{.policy = policy(),
+                        .exploration = exploration(),
                         .asked_engine = asked,
                         .users = user_count(),
                         .nodes = node_count(),

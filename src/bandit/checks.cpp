@@ -19,7 +19,7 @@ void check_options(const BanditOptions& options) {
   };
   check(options.dimension >= 1 && options.dimension <= 1'000'000, "dimension", options.dimension,
         "between 1 and 1000000");
-  check(std::isfinite(options.alpha) && options.alpha >= 0.0, "alpha", options.alpha, "finite and at least 0");
+  check_exploration(Exploration::ucb(options.alpha));
   check(options.ridge >= 1e-100 && options.ridge <= 1e100, "ridge", options.ridge, "between 1e-100 and 1e100");
   for (const double ridge : options.node_ridges) {
     check(ridge >= 1e-100 && ridge <= 1e100, "node_ridges", ridge, "between 1e-100 and 1e100");
@@ -34,13 +34,7 @@ void check_options(const BanditOptions& options) {
   check(local.most_nodes >= 2 && local.most_nodes <= 1'000'000, "engine.local.most_nodes", local.most_nodes,
         "between 2 and 1000000");
   check(local.most_edges >= 1, "engine.local.most_edges", local.most_edges, "at least 1");
-  if (options.printed_bound) {
-    const PrintedBound& bound = *options.printed_bound;
-    check(std::isfinite(bound.noise) && bound.noise >= 0.0, "printed_bound.noise", bound.noise,
-          "finite and at least 0");
-    check(bound.delta > 0.0 && bound.delta <= 1.0, "printed_bound.delta", bound.delta, "above 0 and at most 1");
-    check(std::isfinite(bound.norm) && bound.norm >= 0.0, "printed_bound.norm", bound.norm, "finite and at least 0");
-  }
+  if (options.exploration) check_exploration(*options.exploration);
 }
 
 void check_node_ridges(const BanditOptions& options, std::size_t nodes) {

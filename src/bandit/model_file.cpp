@@ -18,7 +18,18 @@ namespace {
 
 // As in PNG: a byte above 127 and both kinds of line end show a transfer that changed them.
 constexpr FileKind model_file = {
-    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 2};
+    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 3, .oldest = 2};
+
+/// Before version 3 there were two rules: alpha, and a printed bound that may take its place.
+Exploration read_old_exploration(BinaryReader& in) {
+  const auto alpha = in.number<double>();
+  const bool printed = in.number<std::uint8_t>() != 0;
+  PrintedBound bound;
+  bound.noise = in.number<double>();
+  bound.delta = in.number<double>();
+  bound.norm = in.number<double>();
+  return printed ? Exploration::printed_bound(bound) : Exploration::ucb(alpha);
+}
 
 }  // namespace
 
@@ -36,8 +47,9 @@ Bandit ModelFile::read(const std::filesystem::path& path) {
 }
 
 Bandit ModelFile::parse(std::span<const char> bytes, const std::string& name) {
-  BinaryReader reader(checked_content(bytes, name, model_file), name);
-  Bandit bandit = parse_content(reader);
+  const CheckedContent content = checked_content(bytes, name, model_file);
+  BinaryReader reader(content.bytes, name);
+  Bandit bandit = parse_content(reader, content.version);
   reader.expect(reader.left() == 0, "bytes after its end");
   return bandit;
 }
@@ -47,12 +59,7 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   const BanditOptions& options = state.options;
   out.text(name_of(state.users.policy()));
   out.size(options.dimension);
-  out.number(options.alpha);
-  out.number(static_cast<std::uint8_t>(options.printed_bound ? 1 : 0));
-  const PrintedBound bound = options.printed_bound.value_or(PrintedBound{});
-  out.number(bound.noise);
-  out.number(bound.delta);
-  out.number(bound.norm);
+  out.text(name_of(*options.exploration));
   out.number(options.ridge);
   out.number(options.coupling);
   out.array(options.node_ridges);
@@ -70,18 +77,12 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   state.belief.save(out);
 }
 
-Bandit ModelFile::parse_content(BinaryReader& in) {
+Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
   try {
     const Policy policy = policy_named(in.text());
     BanditOptions options;
     options.dimension = in.size();
-    options.alpha = in.number<double>();
-    const bool printed = in.number<std::uint8_t>() != 0;
-    PrintedBound bound;
-    bound.noise = in.number<double>();
-    bound.delta = in.number<double>();
-    bound.norm = in.number<double>();
-    if (printed) options.printed_bound = bound;
+    options.exploration = version < 3 ? read_old_exploration(in) : exploration_named(in.text());
     options.ridge = in.number<double>();
     options.coupling = in.number<double>();
     options.node_ridges = in.array<double>();

@@ -2,6 +2,7 @@
 
 #include "goblin/bandit/bandit.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -25,7 +26,7 @@ class ModelFile {
 
  private:
   static void write_content(const Bandit& bandit, const Names& names, BinaryWriter& out);
-  static Bandit parse_content(BinaryReader& in);
+  static Bandit parse_content(BinaryReader& in, std::uint32_t version);
 };
 
 }  // namespace goblin

@@ -1,5 +1,7 @@
 #include "goblin/bandit/policy.hpp"
 
+#include "joined.hpp"
+
 #include <stdexcept>
 #include <vector>
 
@@ -15,16 +17,6 @@ constexpr bool table_is_in_order() {
   return true;
 }
 static_assert(table_is_in_order(), "info_of finds a policy by its number");
-
-/// "a, b or c"
-std::string joined(const std::vector<std::string_view>& names, std::string_view conjunction) {
-  std::string text;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (k > 0) text += k + 1 < names.size() ? ", " : fmt::format(" {} ", conjunction);
-    text += names[k];
-  }
-  return text;
-}
 
 }  // namespace
 

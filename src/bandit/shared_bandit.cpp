@@ -21,19 +21,19 @@ namespace {
 /// they read again if the version says that a writer was there meanwhile. One writer at a time.
 class SharedKnowledge {
  public:
-  void set(const Exploration::Knowledge& known) {
+  void set(const Knowledge& known) {
     version_.fetch_add(1);  // odd: being written
     rewards_.store(known.rewards);
     log_determinant_.store(known.log_determinant);
     log_determinant_error_.store(known.log_determinant_error);
     version_.fetch_add(1);
   }
-  [[nodiscard]] Exploration::Knowledge get() const {
+  [[nodiscard]] Knowledge get() const {
     for (;; std::this_thread::yield()) {
       const std::uint32_t version = version_.load();
-      const Exploration::Knowledge known{.rewards = rewards_.load(),
-                                         .log_determinant = log_determinant_.load(),
-                                         .log_determinant_error = log_determinant_error_.load()};
+      const Knowledge known{.rewards = rewards_.load(),
+                            .log_determinant = log_determinant_.load(),
+                            .log_determinant_error = log_determinant_error_.load()};
       if (version % 2 == 0 && version == version_.load()) return known;
     }
   }
@@ -70,6 +70,12 @@ struct SharedBandit::State final : Access {
   }
 
   [[nodiscard]] PhaseFairLock& place_lock(std::size_t place) const { return places[mixed(place) % places.size()]; }
+  /// What is believed of the candidates. The choice looks at nothing that others change.
+  [[nodiscard]] Choice judge(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw,
+                             Decision& decision) const {
+    const std::shared_lock stays(structure);
+    return bandit.state().judge(user, contexts, allowed, knowledge.get(), draw, decision);
+  }
   /// Shows what the bandit knows now to decisions.
   void publish() { knowledge.set(bandit.state().knowledge()); }
 
@@ -110,28 +116,34 @@ auto SharedBandit::write(Work work) {
   return work(state_->bandit);
 }
 
-Decision SharedBandit::select(UserRef user, Contexts contexts, Mask allowed) const {
+Decision SharedBandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
   Decision decision;
-  select(user, contexts, allowed, decision);
+  select(user, contexts, allowed, decision, draw);
   return decision;
 }
 
-void SharedBandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const {
-  read([&](const Bandit& it) { it.state().decide(user, contexts, allowed, state_->knowledge.get(), decision); });
+void SharedBandit::select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
+                          const std::optional<Draw>& draw) const {
+  state_->judge(user, contexts, allowed, draw, decision).choose(allowed, decision);
 }
 
-std::vector<Ranked> SharedBandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed) const {
+std::vector<Ranked> SharedBandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed,
+                                       const std::optional<Draw>& draw) const {
   Decision decision;
   std::vector<Ranked> ranked;
-  rank(user, contexts, k, allowed, decision, ranked);
+  rank(user, contexts, k, allowed, decision, ranked, draw);
   return ranked;
 }
 
 void SharedBandit::rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
-                        std::vector<Ranked>& ranked) const {
-  if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
-  select(user, contexts, allowed, decision);
-  best_of(decision, allowed, k, ranked);
+                        std::vector<Ranked>& ranked, const std::optional<Draw>& draw) const {
+  state_->judge(user, contexts, allowed, draw, decision).rank(k, allowed, decision, ranked);
+}
+
+std::vector<double> SharedBandit::probabilities(UserRef user, Contexts contexts, Mask allowed, const Draw& draw) const {
+  Draw every_arm = draw;
+  every_arm.every_arm = true;
+  return select(user, contexts, allowed, every_arm).probabilities;
 }
 
 std::vector<double> SharedBandit::mean(UserRef user) const {
@@ -170,8 +182,8 @@ BanditOptions SharedBandit::options() const {
 std::size_t SharedBandit::dimension() const {
   return read([](const Bandit& it) { return it.options().dimension; });
 }
-double SharedBandit::alpha() const {
-  return read([](const Bandit& it) { return it.options().alpha; });
+Exploration SharedBandit::exploration() const {
+  return read([](const Bandit& it) { return it.exploration(); });
 }
 std::size_t SharedBandit::user_count() const {
   return read([](const Bandit& it) { return it.user_count(); });
@@ -224,6 +236,13 @@ NodeId SharedBandit::add_user(std::string_view name, std::optional<NodeId> clust
   return write([&](Bandit& it) {
     const std::lock_guard nobody_else(state_->structure);
     return it.add_user(name, cluster);
+  });
+}
+
+void SharedBandit::set_exploration(const Exploration& exploration) {
+  write([&](Bandit& it) {
+    const std::lock_guard nobody_else(state_->structure);
+    it.set_exploration(exploration);
   });
 }
 

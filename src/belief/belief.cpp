@@ -211,9 +211,10 @@ void Belief::covariance(NodeId node, std::span<double> out) const {
 }
 
 void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
-                      const Evaluation& out) const {
+                      const Evaluation& out, std::span<double> covariance) const {
   const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
   engine_of(node).evaluate(places_[node].index, contexts, allowed, out);
+  if (!covariance.empty()) engine_of(node).covariance(places_[node].index, covariance);
 }
 
 SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> context, double reward) {

@@ -71,8 +71,9 @@ class Belief {
   // What is believed.
   void mean(NodeId node, std::span<double> out) const;
   void covariance(NodeId node, std::span<double> out) const;
+  /// With C_i of the same moment, if there is room for it.
   void evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
-                const Evaluation& out) const;
+                const Evaluation& out, std::span<double> covariance = {}) const;
   /// How long a context at a node may be: Engine::longest_context.
   [[nodiscard]] double longest_context(NodeId node) const { return engine_of(node).longest_context(); }
   /// How large the degree of a node may be beside its ridge and the contexts learned so far, with the engine it has.

@@ -100,7 +100,7 @@ std::optional<Dataset> load(const std::filesystem::path& path, const std::string
   if (!std::filesystem::exists(path, none)) return std::nullopt;
   try {
     const MappedFile file(path);
-    BinaryReader in(checked_content(file.bytes(), path.string(), cache_file), path.string());
+    BinaryReader in(checked_content(file.bytes(), path.string(), cache_file).bytes, path.string());
     if (in.text() != key) return std::nullopt;
     Dataset dataset = read(in);
     dataset.from_cache = true;

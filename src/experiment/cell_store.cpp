@@ -1,6 +1,7 @@
 #include "checked_file.hpp"
 #include "goblin/experiment/cell.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -19,10 +20,17 @@ constexpr FileKind time_file{"time of a cell", {'G', 'O', 'B', 'T', 'I', 'M', 'E
 constexpr int simulation = 2;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
+std::string exploration_of(const Setting& setting) {
+  if (setting.printed_bound) return "printed";
+  if (!setting.exploration) return fmt::format("alpha-{}", setting.alpha);
+  std::string name = name_of(*setting.exploration);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '+'; }, '-');
+  return name;
+}
+
 std::string folder_of(const Setting& setting) {
-  std::string name = setting.printed_bound
-                         ? fmt::format("{}-printed-scale-{}", name_of(setting.policy), setting.scale)
-                         : fmt::format("{}-alpha-{}-scale-{}", name_of(setting.policy), setting.alpha, setting.scale);
+  std::string name = fmt::format("{}-{}-scale-{}", name_of(setting.policy), exploration_of(setting), setting.scale);
   if (setting.grouping.clusters > 0) name += fmt::format("-clusters-{}", setting.grouping.clusters);
   if (setting.grouping.cluster_size > 0) name += fmt::format("-size-{}", setting.grouping.cluster_size);
   return name;
@@ -50,7 +58,7 @@ bool read_file(const std::filesystem::path& file, const FileKind& kind, const st
   if (!std::filesystem::exists(file)) return false;
   try {
     const MappedFile mapped(file);
-    BinaryReader in(checked_content(mapped.bytes(), file.string(), kind), file.string());
+    BinaryReader in(checked_content(mapped.bytes(), file.string(), kind).bytes, file.string());
     return in.text() == key && read(in);
   } catch (const DataError&) {
     return false;

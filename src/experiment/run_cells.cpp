@@ -63,7 +63,8 @@ void add_bounds(Outcome& outcome, const Bandit& bandit, const world::LinearTruth
 std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, const RunOptions& options) {
   const auto world = cell.condition->world_at(cell.seed);
   const Setting& setting = cell.setting;
-  BanditOptions bandit_options{.dimension = world->dimension(), .alpha = setting.alpha};
+  BanditOptions bandit_options{
+      .dimension = world->dimension(), .alpha = setting.alpha, .exploration = setting.exploration};
   bandit_options.ridge = bandit_options.coupling = 1.0 / (setting.scale * setting.scale);
   Labels clusters;
   if (uses_clusters(setting.policy)) clusters = clusterings.get(cell, world->graph()).get();
@@ -72,9 +73,8 @@ std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, cons
   auto bandit = Bandit::make(setting.policy, world->graph(), clusters, bandit_options);
   if (setting.printed_bound) {
     if (!truth || !a_node_each) throw std::invalid_argument("printed_bound: needs known vectors and a node a user");
-    bandit_options.printed_bound =
-        PrintedBound{.noise = truth->noise, .delta = delta, .norm = std::sqrt(bandit.smoothness(truth->user_vectors))};
-    bandit = Bandit::make(setting.policy, world->graph(), clusters, bandit_options);
+    bandit.set_exploration(Exploration::printed_bound(
+        {.noise = truth->noise, .delta = delta, .norm = std::sqrt(bandit.smoothness(truth->user_vectors))}));
   }
   const auto trace = simulate(bandit, *world,
                               {.rounds = cell.rounds,

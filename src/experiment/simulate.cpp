@@ -1,5 +1,7 @@
 #include "goblin/experiment/simulate.hpp"
 
+#include "goblin/random.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -40,19 +42,21 @@ Trace simulate(Bandit& bandit, const world::World& world, const SimulateOptions&
               .seed = world.seed(),
               .repetition = world.repetition(),
               .policy = bandit.policy(),
-              .alpha = bandit.options().alpha,
+              .exploration = bandit.exploration(),
               .regret = {},
               .regret_bound = {},
               .bandit = {},
               .rows = {}};
   if (options.record_every > 0) trace.rows.reserve(options.rounds / options.record_every + 1);
   const double begin = options.clock ? options.clock() : 0.0;
+  const std::uint64_t seed = Random(world.seed(), world.repetition(), world::choice_stream).bits();
   world::Round round;
   Decision decision;
   bool goes_on = true;
   while (goes_on && trace.rounds < options.rounds) {
     world.round(trace.rounds, round);
-    bandit.select(round.user, {round.contexts, world.dimension()}, {}, decision);
+    bandit.select(round.user, {round.contexts, world.dimension()}, {}, decision,
+                  Draw{.seed = seed, .decision = trace.rounds, .samples = 0});
     const std::size_t arm = decision.arm;
     bandit.update(round.user, round.context(arm), round.payoffs[arm]);
 

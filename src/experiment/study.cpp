@@ -84,7 +84,13 @@ std::vector<Setting> Contender::settings() const {
   std::vector<Setting> settings;
   for (const Grouping& grouping : groupings) {
     for (const double scale : scales) {
-      for (const double alpha : alphas) settings.push_back({policy, alpha, scale, grouping, printed_bound});
+      for (const double alpha : alphas) {
+        settings.push_back(
+            {.policy = policy, .alpha = alpha, .scale = scale, .grouping = grouping, .printed_bound = printed_bound});
+      }
+      for (const Exploration& exploration : explorations) {
+        settings.push_back({.policy = policy, .scale = scale, .grouping = grouping, .exploration = exploration});
+      }
     }
   }
   return settings;

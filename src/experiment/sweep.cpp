@@ -51,7 +51,7 @@ std::vector<std::vector<Trace>> sweep(std::span<const Stage> stages, std::span<c
     traces[k].resize(stages.size());
     for (Trace& trace : traces[k]) {
       trace.policy = cases[k].policy;
-      trace.alpha = cases[k].alpha;
+      trace.exploration = cases[k].bandit.exploration.value_or(Exploration::ucb(cases[k].alpha));
     }
   }
   run_jobs(cases.size() * stages.size(), options.threads, [&](std::size_t job) {
@@ -74,7 +74,7 @@ Result summarize(std::span<const Trace> traces) {
   const Trace& first = *whole.front();
   Result result{.world = first.world,
                 .policy = first.policy,
-                .alpha = first.alpha,
+                .exploration = first.exploration,
                 .repetitions = most > 0 ? whole.size() : 0,
                 .rounds = most,
                 .reward = estimate_of(whole, [](const Trace& trace) { return trace.reward; }),

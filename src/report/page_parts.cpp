@@ -45,7 +45,8 @@ std::string list_of(std::span<const std::uint64_t> seeds) {
 }
 
 std::string words_of(const experiment::Setting& setting) {
-  std::string text = fmt::format("alpha {}, scale {}", setting.alpha, setting.scale);
+  const std::string rule = setting.exploration ? name_of(*setting.exploration) : fmt::format("alpha {}", setting.alpha);
+  std::string text = fmt::format("{}, scale {}", rule, setting.scale);
   if (const auto grouping = experiment::name_of(setting.grouping); !grouping.empty()) text += ", " + grouping;
   return text;
 }

@@ -29,8 +29,8 @@ std::string or_empty(const std::optional<double>& value) { return value ? fmt::f
 
 std::string setting_of(const experiment::Setting& setting) {
   return fmt::format("{},{},{},{}", goblin::name_of(setting.policy),
-                     setting.printed_bound ? "" : fmt::format("{}", setting.alpha), setting.scale,
-                     experiment::name_of(setting.grouping));
+                     setting.printed_bound || setting.exploration ? "" : fmt::format("{}", setting.alpha),
+                     setting.scale, experiment::name_of(setting.grouping));
 }
 
 }  // namespace

@@ -57,10 +57,14 @@ std::string aligned(const std::vector<Row>& rows) {
 }  // namespace
 
 std::string table(std::span<const experiment::Result> results) {
-  std::vector<Row> rows = {{"policy", "alpha", "rounds", "repetitions", "normalized reward", "x random", "regret",
-                            "Theorem 1", "rounds/s", "bytes", "engine"}};
+  std::vector<Row> rows = {{"policy", "alpha", "exploration", "rounds", "repetitions", "normalized reward", "x random",
+                            "regret", "Theorem 1", "rounds/s", "bytes", "engine"}};
   for (const experiment::Result& result : results) {
-    rows.push_back({std::string(name_of(result.policy)), fmt::format("{}", result.alpha), std::to_string(result.rounds),
+    // The paper's rule goes by its alpha, the others by their names.
+    const bool by_alpha = result.exploration.alpha() && !result.exploration.is_random();
+    rows.push_back({std::string(name_of(result.policy)),
+                    by_alpha ? fmt::format("{}", *result.exploration.alpha()) : "-",
+                    by_alpha ? "-" : name_of(result.exploration), std::to_string(result.rounds),
                     std::to_string(result.repetitions), estimate(result.normalized_reward),
                     number(result.ratio_to_random, 2), estimate(result.regret), estimate(result.regret_bound),
                     result.rounds_per_second > 0.0 ? number(result.rounds_per_second, 0) : "-", bytes(result.bytes),

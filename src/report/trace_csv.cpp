@@ -28,18 +28,20 @@ std::string name_or_index(const Names& names, NodeId index) {
 
 void write_csv_header(std::ostream& out) {
   out << "world,policy,alpha,seed,repetition,round,user,arm,item,payoff,average_payoff,reward,normalized_reward,"
-         "regret\n";
+         "regret,exploration\n";
 }
 
 void write_csv(std::ostream& out, const experiment::Trace& trace, const world::World& world) {
-  const std::string start = fmt::format("{},{},{},{},{}", csv_field(trace.world), name_of(trace.policy), trace.alpha,
-                                        trace.seed, trace.repetition);
+  const auto alpha = trace.exploration.alpha();
+  const std::string start = fmt::format("{},{},{},{},{}", csv_field(trace.world), name_of(trace.policy),
+                                        alpha ? fmt::format("{}", *alpha) : "", trace.seed, trace.repetition);
+  const std::string exploration = name_of(trace.exploration);
   for (const experiment::TraceRow& row : trace.rows) {
     const Names* items = world.items();
     const std::string item = row.item && items != nullptr ? name_or_index(*items, *row.item) : "";
-    fmt::format_to(std::ostream_iterator<char>(out), "{},{},{},{},{},{},{},{},{},{}\n", start, row.round,
+    fmt::format_to(std::ostream_iterator<char>(out), "{},{},{},{},{},{},{},{},{},{},{}\n", start, row.round,
                    name_or_index(world.graph().names(), row.user), row.arm, item, row.payoff, row.average_payoff,
-                   row.reward, row.normalized_reward, row.regret ? fmt::format("{}", *row.regret) : "");
+                   row.reward, row.normalized_reward, row.regret ? fmt::format("{}", *row.regret) : "", exploration);
   }
 }
 

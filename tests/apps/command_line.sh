@@ -46,6 +46,30 @@ expect 3 'loop.tsv:1: .*self loop' replay --graph loop.tsv --dimension 2
 expect 3 "short-labels.tsv: user 'bob' has no cluster" "${replay[@]}" --policy gob.lin.block --labels short-labels.tsv
 expect 3 'standard input:1: contexts\[0\] has 2 numbers' replay --graph edges.tsv --dimension 3
 
+# Ways to choose.
+for rule in ucb:0.2 printed_bound:0.1:0.05:2 thompson:0.2 epsilon_greedy:0.1 greedy square_cb:10 ucb+epsilon:0.1; do
+  expect 0 '2 decisions' "${replay[@]}" --explore $rule --seed 5
+  cp out once
+  expect 0 '2 decisions' "${replay[@]}" --explore $rule --seed 5
+  cmp out once || failures=$((failures + 1))
+done
+expect 0 'gob.lin with thompson:0.2: 2 decisions' "${replay[@]}" --explore thompson:0.2 --save thompson.goblin
+grep -q '"probability":0\..*"probability_error":' out || failures=$((failures + 1))
+expect 0 '"exploration":"thompson:0.2"' replay --load thompson.goblin --json
+expect 0 'gob.lin with thompson:0.2: 2 rewards' merge thompson.goblin thompson.goblin --save both.goblin
+expect 2 "exploration: 'best' (must be ucb:ALPHA, .* or square_cb:GAMMA" "${replay[@]}" --explore best
+expect 2 "exploration: 'thompson' (must be" "${replay[@]}" --explore thompson
+expect 2 'v: -1 (must be finite and at least 0)' "${replay[@]}" --explore thompson:-1
+expect 2 'epsilon: 2 (must be between 0 and 1)' "${replay[@]}" --explore ucb:1+epsilon:2
+expect 2 '--alpha excludes --explore' "${replay[@]}" --explore greedy --alpha 1
+expect 2 'excludes' "${replay[@]}" --explore greedy --printed-bound 0.1 0.05 2
+expect 2 'excludes' "${replay[@]}" --alpha 1 --printed-bound 0.1 0.05 2
+expect 2 'excludes' replay --load thompson.goblin --explore greedy
+expect 2 'check: the bandit explores with greedy (must be ucb or printed_bound' "${replay[@]}" --explore greedy --check
+expect 0 'check: every decision' "${replay[@]}" --explore printed_bound:0.1:0.05:2 --check
+expect 2 '--alpha excludes --explore' simulate --rounds 5 --explore greedy --alpha 1
+expect 2 "exploration: 'best'" simulate --rounds 5 --explore best
+
 # A model that is saved and loaded answers as one that went on.
 expect 0 '2 decisions' "${replay[@]}" --save half.goblin
 expect 0 '2 decisions' replay --load half.goblin

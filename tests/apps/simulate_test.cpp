@@ -44,6 +44,21 @@ TEST_F(SimulateCommand, prints_a_table_or_json) {
                           HasSubstr(R"("engine": "dense")"), HasSubstr(R"("bytes": )")));
 }
 
+TEST_F(SimulateCommand, tries_ways_to_choose) {
+  const std::string run = "--rounds 50 --cliques 2 --clique-size 4 --dimension 3 --policy gob.lin ";
+  const auto text = goblin("simulate " + run + "--explore ucb:0.1 thompson:0.2,greedy square_cb:5+epsilon:0.1");
+  EXPECT_EQ(text.code, 0) << text.output;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("\npolicy   alpha"), HasSubstr(" exploration "), HasSubstr(" thompson:0.2 "),
+                                 HasSubstr(" greedy "), HasSubstr(" square_cb:5+epsilon:0.1 ")));
+  const std::string rules = run + "--explore ucb:0.1,thompson:0.2 --trace t.csv";
+  const std::string found = json(rules);
+  EXPECT_THAT(found, AllOf(HasSubstr(R"("alpha": 0.1)"), HasSubstr(R"("exploration": "ucb:0.1")"),
+                           HasSubstr(R"("alpha": null)"), HasSubstr(R"("exploration": "thompson:0.2")")));
+  EXPECT_EQ(json(rules), found);
+  EXPECT_THAT(read("t.csv"), AllOf(HasSubstr(",regret,exploration\n"), HasSubstr("\ncliques,gob.lin,0.1,0,0,1,"),
+                                   HasSubstr("\ncliques,gob.lin,,0,0,1,"), HasSubstr(",thompson:0.2\n")));
+}
+
 TEST_F(SimulateCommand, finds_the_same_on_any_number_of_threads) {
   const std::string run =
       "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 "

@@ -45,6 +45,15 @@ TEST(Bandit, select_allocates_nothing_once_warm) {
     const std::size_t warm = allocations;
     for (NodeId user = 0; user < 20; ++user) bandit.rank(user, {round.contexts, 25}, 5, {}, decision, ranked);
     EXPECT_EQ(allocations, warm) << name_of(kind);
+    for (const char* text : {"printed_bound", "epsilon_greedy:0.5", "square_cb:10+epsilon:0.1"}) {
+      bandit.set_exploration(exploration_named(text));
+      bandit.select(0, {round.contexts, 25}, {}, decision, Draw{.every_arm = true});
+      const std::size_t ready = allocations;
+      for (NodeId user = 0; user < 20; ++user) {
+        bandit.select(user, {round.contexts, 25}, {}, decision, Draw{.decision = user, .every_arm = true});
+      }
+      EXPECT_EQ(allocations, ready) << name_of(kind) << ' ' << text;
+    }
   }
 }
 

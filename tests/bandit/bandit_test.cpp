@@ -73,7 +73,7 @@ TEST(Bandit, refuses_bad_options) {
   EXPECT_EQ(refusal({.dimension = 1, .coupling = -1.0}), "coupling: -1 (must be between 0 and 1e100)");
   EXPECT_EQ(refusal({.dimension = 1, .engine = {.tolerance = 0.0}}),
             "engine.tolerance: 0 (must be above 0 and below 1)");
-  EXPECT_THAT(refusal({.dimension = 1, .printed_bound = PrintedBound{.delta = 2.0}}),
+  EXPECT_THAT(refusal({.dimension = 1, .exploration = Exploration::printed_bound({.delta = 2.0})}),
               HasSubstr("printed_bound.delta: 2"));
   const std::vector<NodeId> two{0, 1};
   EXPECT_THROW((void)Bandit::gob_lin_macro(friends(), two, {.dimension = 1}), std::invalid_argument);
@@ -182,9 +182,10 @@ TEST(Bandit, tiny_contexts_do_no_harm) {
 // Without rewards ln|M| is 0, up to rounding once the graph was edited; a zero context then has a width of 0.
 TEST(Bandit, the_printed_bound_survives_rounding) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    auto bandit = Bandit::gob_lin(Graph(8), {.dimension = 2,
-                                             .printed_bound = PrintedBound{.noise = 1.0, .delta = 1.0, .norm = 1.0},
-                                             .engine = {.kind = EngineKind::sparse}});
+    auto bandit =
+        Bandit::gob_lin(Graph(8), {.dimension = 2,
+                                   .exploration = Exploration::printed_bound({.noise = 1.0, .delta = 1.0, .norm = 1.0}),
+                                   .engine = {.kind = EngineKind::sparse}});
     const Graph graph = generate::random({.nodes = 8, .edges = 12, .highest_weight = 2.0, .seed = seed});
     for (const Edge& edge : graph.edges()) bandit.add_edge(edge.a, edge.b, edge.weight);
     const std::vector<double> arms{0.0, 0.0, 1.0, 0.0};

@@ -34,8 +34,8 @@ TEST(Confidence, the_experiments_rule_by_hand) {
 }
 
 TEST(Confidence, the_printed_rule_by_hand) {
-  const auto bandit =
-      worked_example({.dimension = 2, .printed_bound = PrintedBound{.noise = 0.5, .delta = 0.1, .norm = 2.0}});
+  const auto bandit = worked_example(
+      {.dimension = 2, .exploration = Exploration::printed_bound({.noise = 0.5, .delta = 0.1, .norm = 2.0})});
   const std::vector<double> arms{1.0, 0.0, 0.0, 2.0};
   const Decision decision = bandit.select(0, {arms, 2});
   EXPECT_NEAR(decision.widths[0], 1.7091431604567404, 1e-14);  // sqrt(1/3) (0.5 sqrt(ln(3 * 4/3 / 0.1)) + 2)
@@ -103,8 +103,9 @@ TEST(RegretBound, holds_in_simulated_linear_worlds) {
     const double smoothness = bandit.smoothness(vectors);
     EXPECT_NEAR(smoothness, 15.0, 1e-9);  // equal vectors within a clique: the lengths alone
     bandit = Bandit::gob_lin(
-        graph, {.dimension = dimension,
-                .printed_bound = PrintedBound{.noise = noise, .delta = 0.1, .norm = std::sqrt(smoothness)}});
+        graph,
+        {.dimension = dimension,
+         .exploration = Exploration::printed_bound({.noise = noise, .delta = 0.1, .norm = std::sqrt(smoothness)})});
     double regret = 0.0;
     double worst_regret = 0.0;
     for (std::uint64_t t = 0; t < 400; ++t) {

@@ -50,7 +50,7 @@ TEST_P(EngineAgainstPrinted, same_scores_and_choices) {
   const PrintedNodes nodes(policy, scenario);
   for (const bool printed_bound : {false, true}) {
     BanditOptions options{.dimension = scenario.dimension, .alpha = 0.3, .engine = {.kind = kind}};
-    if (printed_bound) options.printed_bound = PrintedBound{.noise = 0.2, .delta = 0.05, .norm = 1.5};
+    if (printed_bound) options.exploration = Exploration::printed_bound({.noise = 0.2, .delta = 0.05, .norm = 1.5});
     auto bandit = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), options);
     oracle::PrintedAlgorithm printed(nodes.graph, options);
     for (std::size_t t = 0; t < rounds; ++t) {

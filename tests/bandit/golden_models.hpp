@@ -16,8 +16,8 @@ inline std::string golden_name(int version, Policy policy, EngineKind kind) {
          ".goblin";
 }
 
-/// The bandit that is in a golden file: a little of everything that a model file holds.
-inline Bandit golden_model(Policy policy, EngineKind kind) {
+/// The bandit that is in a golden file: a little of everything that a model file of that version holds.
+inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
   Names names;
   for (int user = 0; user < 5; ++user) names.insert("u" + std::to_string(user));
   const Graph friends(names, std::vector<Edge>{{0, 1}, {1, 2, 2.0}, {3, 4, 0.5}});
@@ -35,6 +35,7 @@ inline Bandit golden_model(Policy policy, EngineKind kind) {
   bandit.add_user("u5");
   bandit.add_edge("u5", "u0", 0.75);
   bandit.update("u5", std::span(contexts).first(2), 0.5);
+  if (version >= 3) bandit.set_exploration(Exploration::ucb(0.5).mixed(0.125));
   return bandit;
 }
 

@@ -106,7 +106,8 @@ class LocalAgainstExact : public ::testing::TestWithParam<std::size_t> {
     for (std::size_t node = 0; test.many_ridges && node < test.graph.node_count(); ++node) {
       options.node_ridges.push_back(test.ridge * (0.1 + 0.9 * static_cast<double>(node * 7 % 11) / 10.0));
     }
-    if (test.printed_bound) options.printed_bound = PrintedBound{.noise = 0.2, .delta = 0.05, .norm = 0.5};
+    if (test.printed_bound)
+      options.exploration = Exploration::printed_bound({.noise = 0.2, .delta = 0.05, .norm = 0.5});
     return Bandit::gob_lin(test.graph, options);
   }
 };

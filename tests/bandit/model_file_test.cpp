@@ -2,6 +2,7 @@
 
 #include "bandit/golden_models.hpp"
 #include "bandit/scenario.hpp"
+#include "checked_file.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 #include "temporary_folder.hpp"
@@ -117,10 +118,10 @@ TEST_F(DamagedModelFile, altered_anywhere) {
 
 TEST_F(DamagedModelFile, newer) {
   std::string newer = good_;
-  newer[8] = 3;
+  newer[8] = 4;
   const auto sum = static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(newer.data()), 24));
   for (int k = 0; k < 4; ++k) newer[24 + k] = static_cast<char>(sum >> (8 * k));
-  EXPECT_EQ(refusal(newer), "is of a newer version, 3: this goblin reads up to version 2");
+  EXPECT_EQ(refusal(newer), "is of a newer version, 4: this goblin reads up to version 3");
 }
 
 TEST_F(DamagedModelFile, something_else) {
@@ -136,7 +137,7 @@ TEST_F(DamagedModelFile, missing_or_a_folder) {
 // The format is the same on every machine: these are the first bytes, whatever the byte order.
 TEST_F(DamagedModelFile, byte_order_is_little_endian) {
   EXPECT_EQ(good_.substr(0, 8), "\x89GOB\r\n\x1a\n");
-  EXPECT_EQ(good_.substr(8, 4), std::string("\x02\0\0\0", 4));
+  EXPECT_EQ(good_.substr(8, 4), std::string("\x03\0\0\0", 4));
   std::size_t length = 0;
   for (int k = 7; k >= 0; --k) length = length << 8 | static_cast<unsigned char>(good_[12 + k]);
   EXPECT_EQ(length + 28, good_.size());
@@ -160,7 +161,7 @@ TEST(ModelFile, is_written_whole_or_not_at_all) {
 
 // A file of every version and kind that goblin ever wrote: each loads, or is refused by its version. After a change of
 // the format, raise the version in model_file.cpp, run goblin_golden_models and add its files.
-TEST(GoldenModelFiles, of_version_1_are_refused_by_name) {
+TEST(OldModelFiles, of_version_1_are_refused_by_name) {
   try {
     (void)Bandit::load(golden_folder / "version-1-gob.lin-dense.goblin");
     FAIL() << "loaded";
@@ -169,13 +170,16 @@ TEST(GoldenModelFiles, of_version_1_are_refused_by_name) {
   }
 }
 
-TEST(GoldenModelFiles, of_version_2_load) {
+class GoldenModelFiles : public ::testing::TestWithParam<int> {};
+
+TEST_P(GoldenModelFiles, load) {
   for (const Policy policy : all_policies) {
     for (const EngineKind kind : golden_engines) {
-      const std::string name = golden_name(2, policy, kind);
+      const std::string name = golden_name(GetParam(), policy, kind);
       auto loaded = Bandit::load(golden_folder / name);
-      auto expected = golden_model(policy, kind);
+      auto expected = golden_model(GetParam(), policy, kind);
       EXPECT_EQ(loaded.policy(), policy) << name;
+      EXPECT_EQ(loaded.exploration(), expected.exploration()) << name;
       EXPECT_EQ(loaded.rewards(), expected.rewards()) << name;
       EXPECT_EQ(loaded.evidence("u3").count, expected.evidence("u3").count) << name;
       const std::vector<double> contexts{0.3, -0.8, 1.0, 0.2};
@@ -183,8 +187,8 @@ TEST(GoldenModelFiles, of_version_2_load) {
       const double rounding = kind == EngineKind::local ? 1e-7 : 1e-9;
       for (int round = 0; round < 2; ++round) {
         for (NodeId user = 0; user < expected.user_count(); ++user) {
-          const Decision decision = loaded.select(user, {contexts, 2});
-          const Decision wanted = expected.select(user, {contexts, 2});
+          const Decision decision = loaded.select(user, {contexts, 2}, {}, Draw{});
+          const Decision wanted = expected.select(user, {contexts, 2}, {}, Draw{});
           for (std::size_t arm = 0; arm < 2; ++arm) {
             EXPECT_NEAR(decision.scores[arm], wanted.scores[arm], rounding) << name;
           }
@@ -195,6 +199,32 @@ TEST(GoldenModelFiles, of_version_2_load) {
         }
       }
     }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(of_version, GoldenModelFiles, ::testing::Values(2, 3), ::testing::PrintToStringParamName());
+
+/// As version 2 wrote it: alpha, and a printed bound that may take its place.
+TEST(ModelFile, of_version_2_may_have_a_printed_bound) {
+  const auto bandit = trained(Policy::gob_lin, EngineKind::dense);
+  const std::string text = name_of(bandit.exploration());
+  constexpr FileKind version_2{"model file", {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, 2};
+  for (const bool printed : {false, true}) {
+    const std::string bytes = checked_bytes(version_2, [&](BinaryWriter& out) {
+      const std::string now = bandit.to_bytes().substr(28);
+      const std::string size_and_text = std::string(1, static_cast<char>(text.size())) + std::string(7, '\0') + text;
+      const std::size_t at = now.find(size_and_text);
+      ASSERT_NE(at, std::string::npos);
+      for (const char byte : now.substr(0, at)) out.number(static_cast<std::uint8_t>(byte));
+      out.number(0.75);
+      out.number(static_cast<std::uint8_t>(printed ? 1 : 0));
+      for (const double value : {0.5, 0.25, 3.0}) out.number(value);
+      for (const char byte : now.substr(at + size_and_text.size())) out.number(static_cast<std::uint8_t>(byte));
+    });
+    const auto loaded = Bandit::from_bytes(bytes);
+    EXPECT_EQ(loaded.exploration(), printed ? Exploration::printed_bound({.noise = 0.5, .delta = 0.25, .norm = 3.0})
+                                            : Exploration::ucb(0.75));
+    EXPECT_EQ(loaded.mean(3), bandit.mean(3));
   }
 }
 

@@ -116,7 +116,7 @@ TEST_P(SharedBanditTest, changes_as_a_bandit_does) {
     both([&](auto& bandit) { bandit.remove_edge(joined, 0); });
     both([](auto& bandit) { bandit.rebuild(); });
     learn_batch(3);
-    EXPECT_EQ(shared.alpha(), 0.3);
+    EXPECT_EQ(shared.exploration(), Exploration::ucb(0.3));
     EXPECT_EQ(shared.options().engine.threads, 1);
     EXPECT_EQ(shared.rewards(), plain.rewards());
     EXPECT_EQ(shared.graph().edge_count(), plain.graph().edge_count());
@@ -172,6 +172,32 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
 }
 
 /// The engine local lets decisions in while a reward spreads: their bounds hold then, too.
+/// With n rewards of 1 for the context 1 the mean is n / (n + 1) and the variance 1 / (n + 1): they sum up to 1.
+TEST_P(SharedBanditTest, thompson_draws_from_the_belief_of_one_moment) {
+  if (GetParam() == EngineKind::local) GTEST_SKIP() << "decides on the way from one to the next, too";
+  SharedBandit shared(Bandit::linucb_ind(
+      Graph(1), {.dimension = 1, .exploration = Exploration::thompson(1.0), .engine = {.kind = GetParam()}}));
+  const std::vector<double> context = {1.0};
+  std::atomic<bool> learning = true;
+  {
+    std::vector<std::jthread> readers;
+    for (std::uint64_t reader = 0; reader < 2; ++reader) {
+      readers.emplace_back([&, reader] {
+        Decision decision;
+        for (std::uint64_t k = 0; learning || k < 100; ++k) {
+          shared.select(0, {context, 1}, {}, decision, Draw{.seed = reader, .decision = k});
+          ASSERT_NEAR(decision.means[0] + decision.widths[0] * decision.widths[0], 1.0, 1e-9);
+          ASSERT_EQ(decision.probability, 1.0);
+        }
+      });
+    }
+    for (int k = 0; k < 2000; ++k) shared.update(0, context, 1.0);
+    shared.set_exploration(Exploration::thompson(1.0).mixed(0.5));
+    learning = false;
+  }
+  EXPECT_EQ(shared.exploration(), Exploration::thompson(1.0).mixed(0.5));
+}
+
 TEST(SharedBandit, bounds_hold_while_a_reward_spreads) {
   const Scenario world{
       .name = "large", .graph = generate::random({.nodes = 200, .edges = 1000, .seed = 5}), .dimension = 3};

@@ -6,6 +6,7 @@
 #include "temporary_folder.hpp"
 
 #include <atomic>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +67,7 @@ TEST(CellStore, other_cells_are_other_files) {
   Condition elsewhere = condition;
   elsewhere.key = "small/others";
   const Cell cell{&condition, {.policy = Policy::gob_lin_macro, .alpha = 0.25, .grouping = {.clusters = 3}}, 7, 20};
-  std::vector<Cell> others(8, cell);
+  std::vector<Cell> others(10, cell);
   others[0].condition = &elsewhere;
   others[1].setting.policy = Policy::gob_lin_block;
   others[2].setting.alpha = 0.26;
@@ -75,7 +76,12 @@ TEST(CellStore, other_cells_are_other_files) {
   others[5].seed = 8;
   others[6].rounds = 21;
   others[7].setting.printed_bound = true;
-  for (const Cell& other : others) EXPECT_NE(store.path(cell), store.path(other));
+  others[8].setting.exploration = Exploration::thompson(0.25);
+  others[9].setting.exploration = Exploration::thompson(0.25).mixed(0.1);
+  std::set<std::string> names = {store.path(cell).string()};
+  for (const Cell& other : others) names.insert(store.path(other).string());
+  EXPECT_EQ(names.size(), 11U);
+  EXPECT_EQ(store.path(others[9]).string().find_first_of(":+"), std::string::npos);
 }
 
 TEST(CellStore, a_damaged_or_misplaced_file_is_as_good_as_none) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -135,6 +136,33 @@ TEST(Sweep, finds_the_same_on_any_number_of_threads) {
   }
 }
 
+/// Every rule earns more than chance, and its luck follows from the world alone.
+TEST(Sweep, plays_every_exploration) {
+  const auto world = std::make_shared<world::Cliques>(
+      world::CliquesOptions{.cliques = 3, .size = 6, .dimension = 4, .payoff_noise = 0.2, .seed = 3});
+  const std::vector<Stage> stages = {{.world = world, .clusters = {}}};
+  std::vector<Case> cases;
+  for (const char* text : {"ucb:0.1", "printed_bound:0.1:0.5:0.1", "thompson:0.1", "epsilon_greedy:0.1", "greedy",
+                           "square_cb:50", "thompson:0.1+epsilon:0.2"}) {
+    for (const Policy policy : {Policy::linucb_sin, Policy::gob_lin}) {
+      cases.push_back({.policy = policy});
+      cases.back().bandit.exploration = exploration_named(text);
+    }
+  }
+  const auto traces = sweep(stages, cases, {.simulate = {.rounds = 600}, .threads = 2});
+  const auto again = sweep(stages, cases, {.simulate = {.rounds = 600}, .threads = 1});
+  std::set<double> rewards;
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    EXPECT_EQ(traces[k][0].exploration, *cases[k].bandit.exploration);
+    EXPECT_EQ(traces[k][0].reward, again[k][0].reward);
+    rewards.insert(traces[k][0].reward);
+    if (cases[k].policy == Policy::gob_lin) {
+      EXPECT_GT(traces[k][0].normalized_reward(), 0.0) << name_of(traces[k][0].exploration);
+    }
+  }
+  EXPECT_EQ(rewards.size(), cases.size());
+}
+
 TEST(Sweep, passes_on_what_goes_wrong) {
   auto stages = small_stages();
   stages[1].clusters.pop_back();
@@ -183,7 +211,7 @@ TEST(Report, shows_a_table_and_flat_rows) {
   const std::string text = out.str();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
   EXPECT_THAT(text, HasSubstr("\ncliques,gob.lin,0.25,9,0,2,"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 3 * 13);
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 3 * 14);
 }
 
 TEST(FiveLines, that_everything_serves) {

@@ -69,15 +69,15 @@ void load(const std::string& file) {
   if (!bandit || bandit->user_count() == 0) return;
   const std::size_t dimension = bandit->options().dimension;
   const std::vector<double> nothing(2 * dimension, 0.0);
-  (void)bandit->select(0, {nothing, dimension});
+  (void)bandit->select(0, {nothing, dimension}, {}, goblin::Draw{});
   const std::vector<double> contexts(2 * dimension, 0.5);
   try {
-    (void)bandit->select(0, {contexts, dimension});
+    (void)bandit->select(0, {contexts, dimension}, {}, goblin::Draw{});
     bandit->update(0, std::span(contexts).first(dimension), 1.0);
   } catch (const std::invalid_argument&) {
     // Not a finding: the ridge in the file may be so small that these contexts are too long for it.
   }
-  (void)bandit->select(0, {nothing, dimension});
+  (void)bandit->select(0, {nothing, dimension}, {}, goblin::Draw{});
 }
 
 }  // namespace

@@ -45,14 +45,16 @@ Decision PrintedAlgorithm::select(std::size_t node, std::span<const double> cont
   const std::size_t d = options_.dimension;
   const double t = static_cast<double>(rewards_) + 1.0;
   Decision decision;
+  const Exploration exploration = options_.exploration.value_or(Exploration::ucb(options_.alpha));
   for (std::size_t k = 0; k < contexts.size() / d; ++k) {
     const VectorXd phi = modified(node, contexts.subspan(k * d, d));
     const double quadratic = factor_.matrixL().solve(phi).squaredNorm();
-    double width = options_.alpha * std::sqrt(quadratic * std::log(t + 1.0));
-    if (options_.printed_bound) {
-      const PrintedBound& bound = *options_.printed_bound;
+    double width = 0.0;
+    if (const auto* bound = std::get_if<PrintedBound>(&exploration.rule)) {
       const double log_next = log_determinant() + std::log(1.0 + quadratic);
-      width = std::sqrt(quadratic) * (bound.noise * std::sqrt(log_next - std::log(bound.delta)) + bound.norm);
+      width = std::sqrt(quadratic) * (bound->noise * std::sqrt(log_next - std::log(bound->delta)) + bound->norm);
+    } else {
+      width = std::get<Ucb>(exploration.rule).alpha * std::sqrt(quadratic * std::log(t + 1.0));
     }
     decision.means.push_back(weights_.dot(phi));
     decision.widths.push_back(width);

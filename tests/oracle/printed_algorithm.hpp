@@ -16,7 +16,8 @@ namespace goblin::oracle {
 /// M is kept as its Cholesky factor. O((dn)^2) a candidate.
 class PrintedAlgorithm {
  public:
-  /// The options' dimension, alpha, printed_bound, ridge and coupling count; nodes are those of the given graph.
+  /// The options' dimension, ridge, coupling and exploration count, which must be ucb or the printed bound; nodes are
+  /// those of the given graph.
   PrintedAlgorithm(const Graph& nodes, const BanditOptions& options);
 
   [[nodiscard]] Decision select(std::size_t node, std::span<const double> contexts) const;

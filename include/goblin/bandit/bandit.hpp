@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/bandit/confidence.hpp"
+#include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/evidence.hpp"
 #include "goblin/belief/options.hpp"
@@ -29,8 +30,8 @@ struct BanditOptions {
   std::size_t dimension = 0;
   /// How much uncertainty attracts; 0 never explores.
   double alpha = 0.1;
-  /// If set, the widths are those of the paper's Figures 1 and 2 instead, and alpha is not used.
-  std::optional<PrintedBound> printed_bound = {};
+  /// How candidates are chosen. If it is not set, that is Exploration::ucb(alpha); if it is, alpha is not used.
+  std::optional<Exploration> exploration = {};
   /// How strongly every node's vector is drawn towards zero, and towards those of its neighbours:
   /// A = ridge I + coupling L. Scaling every context by s is the same as dividing both by s^2.
   double ridge = 1.0;
@@ -88,23 +89,40 @@ class Contexts {
 /// One flag a candidate, 0 leaves it out; no flags at all leave none out.
 using Mask = std::span<const std::uint8_t>;
 
-/// What select decided: for each candidate score = mean + width, and the arm with the highest score, the lowest index
-/// of equals. A candidate that was left out has mean, width and bound 0 and score -infinity.
+/// What select decided: an arm, and what is believed of each candidate. A candidate that was left out has mean, width
+/// and bound 0 and score -infinity.
 struct Decision {
   std::size_t arm = 0;
+  /// What the rule goes by; of equals the lowest index counts. It is mean + width, but with Thompson's rule what was
+  /// drawn.
   std::vector<double> scores;
   std::vector<double> means;
+  /// Of the confidence interval; 0 with greedy and SquareCB, and with Thompson's rule the standard deviation of the
+  /// draw.
   std::vector<double> widths;
-  /// |score - exact score| <= bound, proved for each candidate anew. The engines dense and sparse say 0: dense is exact
-  /// but for rounding, sparse to the tolerance of its solves. local never makes a width smaller than the exact one.
+  /// |mean + width - their exact sum| <= bound, proved for each candidate anew. The engines dense and sparse say 0:
+  /// dense is exact but for rounding, sparse to the tolerance of its solves. local never makes a width smaller than the
+  /// exact one.
   std::vector<double> bounds;
+  /// How probable it was that the rule would choose this arm, before chance decided: 1 where chance has no part. Exact,
+  /// but for Thompson's rule, where it is estimated (Draw::samples) and not a number if it was not wanted.
+  double probability = 1.0;
+  /// The standard error of that estimate; 0 where the probability is exact.
+  double probability_error = 0.0;
+  /// That of every candidate, where Draw::every_arm asked for it; else empty. They sum up to 1. Estimates have a
+  /// standard error of about sqrt(p (1 - p) / samples + 1 / samples^2) at most.
+  std::vector<double> probabilities;
   /// What kept the belief that decided.
   EngineKind engine = EngineKind::dense;
 };
 
+/// One place of a ranking.
 struct Ranked {
   std::size_t arm = 0;
   double score = 0.0;
+  /// That this arm would be chosen for this place, given those before it, as in Decision. The product over the places
+  /// is the probability of the whole ranking.
+  double probability = 1.0;
 };
 
 /// One reward to learn from. The user's name and the context must live as long as the observation: it only looks at
@@ -141,6 +159,7 @@ struct ComponentSummary {
 /// What was asked for and what is used.
 struct BanditSummary {
   Policy policy = Policy::gob_lin;
+  Exploration exploration = {};
   EngineKind asked_engine = EngineKind::automatic;
   std::size_t users = 0;
   std::size_t nodes = 0;
@@ -208,14 +227,27 @@ class Bandit {
 
   /// Decides, and changes nothing. With the engines dense and sparse O(candidates d^2); local looks around the user
   /// first, at up to LocalOptions::most_nodes nodes, and solves a system over them for every eight candidates.
-  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {}) const;
-  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128).
-  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const;
-  /// The k candidates with the highest scores, best first; all that are allowed if there are fewer.
-  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {}) const;
-  /// The same into a decision and a list that are used again.
+  ///
+  /// Rules that leave something to chance (Exploration::is_random) need a draw, and throw std::invalid_argument without
+  /// one; the others do not look at its seed and number. Thompson's rule takes O(d^3) more to choose and, with the
+  /// engine local, draws from the upper end of what C_i can be; its probability takes Draw::samples times as long.
+  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {},
+                                const std::optional<Draw>& draw = {}) const;
+  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128, and
+  /// without Thompson's rule).
+  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
+              const std::optional<Draw>& draw = {}) const;
+  /// k choices, one after the other, each among the candidates that those before have left; all that are allowed if
+  /// there are fewer. Without chance these are the k highest scores, best first. The first is what select chooses.
+  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {},
+                                         const std::optional<Draw>& draw = {}) const;
+  /// The same into a decision, the first of them, and a list that are used again.
   void rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
-            std::vector<Ranked>& ranked) const;
+            std::vector<Ranked>& ranked, const std::optional<Draw>& draw = {}) const;
+  /// How probable each candidate is: Decision::probabilities, for those who do not want to choose. Of the draw, only
+  /// Thompson's rule looks at something.
+  [[nodiscard]] std::vector<double> probabilities(UserRef user, Contexts contexts, Mask allowed = {},
+                                                  const Draw& draw = {}) const;
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
@@ -254,14 +286,16 @@ class Bandit {
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
-  /// coupling and evidence_per_node; std::invalid_argument says in what it differs. alpha, the printed bound and the
-  /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
+  /// coupling and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the engines
+  /// may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
   /// that the other has evidence of.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);
   void set_progress(std::function<void(double share)> progress);
-  /// Only scores depend on alpha, so it may change at any time.
+  /// Only decisions depend on it, so it may change at any time.
+  void set_exploration(const Exploration& exploration);
+  /// The alpha of ucb. Throws std::invalid_argument if the bandit has another rule.
   void set_alpha(double alpha);
   /// Computes the belief anew from the evidence and the graph, which it follows from; a check rather than a need. Costs
   /// (n d)^3 with dense. sparse inverts N on all threads, as far as C needs it: 36 s of one core's time for Last.fm's
@@ -269,7 +303,9 @@ class Bandit {
   SolveSummary rebuild();
 
   [[nodiscard]] Policy policy() const;
+  /// With the exploration that is used, whether it was set or not.
   [[nodiscard]] const BanditOptions& options() const;
+  [[nodiscard]] const Exploration& exploration() const;
   [[nodiscard]] std::size_t user_count() const;
   [[nodiscard]] std::size_t node_count() const;
   /// The index of a user; throws UnknownUser if there is none.

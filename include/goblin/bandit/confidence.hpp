@@ -12,6 +12,8 @@ struct PrintedBound {
   double noise = 1.0;  ///< sigma: the payoffs' noise is sub-Gaussian with this parameter
   double delta = 0.1;  ///< the bound may fail with this probability
   double norm = 1.0;   ///< an upper bound on ||U~||, the root of Bandit::smoothness of the true vectors
+
+  [[nodiscard]] bool operator==(const PrintedBound&) const = default;
 };
 
 /// How wide the confidence interval of a candidate is, given its variance x^T C_i x.

@@ -57,11 +57,16 @@ class SharedBandit {
   ~SharedBandit();
 
   // Decisions, and what else does not wait for somebody who learns.
-  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {}) const;
-  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision) const;
-  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {}) const;
+  [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {},
+                                const std::optional<Draw>& draw = {}) const;
+  void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
+              const std::optional<Draw>& draw = {}) const;
+  [[nodiscard]] std::vector<Ranked> rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed = {},
+                                         const std::optional<Draw>& draw = {}) const;
   void rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
-            std::vector<Ranked>& ranked) const;
+            std::vector<Ranked>& ranked, const std::optional<Draw>& draw = {}) const;
+  [[nodiscard]] std::vector<double> probabilities(UserRef user, Contexts contexts, Mask allowed = {},
+                                                  const Draw& draw = {}) const;
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
   void check(UserRef user, std::span<const double> context, double reward) const;
@@ -71,7 +76,7 @@ class SharedBandit {
   [[nodiscard]] Policy policy() const;
   [[nodiscard]] BanditOptions options() const;
   [[nodiscard]] std::size_t dimension() const;
-  [[nodiscard]] double alpha() const;
+  [[nodiscard]] Exploration exploration() const;
   [[nodiscard]] std::size_t user_count() const;
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] NodeId user(UserRef user) const;
@@ -97,6 +102,7 @@ class SharedBandit {
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Adds what another bandit has learned, worked out like a batch.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
+  void set_exploration(const Exploration& exploration);
   void set_alpha(double alpha);
   void set_threads(std::size_t threads);
   SolveSummary rebuild();

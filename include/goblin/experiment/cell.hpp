@@ -1,5 +1,6 @@
 #pragma once
 
+#include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/world/world.hpp"
 
@@ -46,6 +47,8 @@ struct Setting {
   /// The confidence bound of the paper's Figures 1 and 2 in the place of alpha, with the true norm and noise. For
   /// worlds with known vectors and policies with a node for every user.
   bool printed_bound = false;
+  /// In the place of alpha, if it is set.
+  std::optional<Exploration> exploration = {};
 
   [[nodiscard]] bool operator==(const Setting&) const = default;
 };

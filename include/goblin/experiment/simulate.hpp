@@ -32,7 +32,7 @@ struct Trace {
   std::uint64_t seed = 0;
   std::uint64_t repetition = 0;
   Policy policy = Policy::gob_lin;
-  double alpha = 0.0;
+  Exploration exploration = {};
   std::uint64_t rounds = 0;  ///< played; fewer than asked for if it was stopped
   double reward = 0.0;
   double random_reward = 0.0;     ///< what choosing at random gets on average: the sum of the average payoffs
@@ -60,9 +60,10 @@ struct SimulateOptions {
   double delta = 0.1;
 };
 
-/// Plays rounds 0, 1, ... of the world: choose, see the payoff, learn. The bandit's users must be those of the world's
-/// graph, in the same order; throws std::invalid_argument if their number or the dimension differs, or if the world
-/// has fewer rounds.
+/// Plays rounds 0, 1, ... of the world: choose, see the payoff, learn. The chance in the choices follows from the
+/// world's seed and repetition, so that it is the same for every bandit. The bandit's users must be those of the
+/// world's graph, in the same order; throws std::invalid_argument if their number or the dimension differs, or if the
+/// world has fewer rounds.
 [[nodiscard]] Trace simulate(Bandit& bandit, const world::World& world, const SimulateOptions& options = {});
 
 }  // namespace goblin::experiment

@@ -17,6 +17,8 @@ struct Contender {
   std::vector<double> scales = {1.0};
   std::vector<Grouping> groupings = {Grouping{}};
   bool printed_bound = false;
+  /// Tried beside the alphas.
+  std::vector<Exploration> explorations = {};
 
   /// Every combination.
   [[nodiscard]] std::vector<Setting> settings() const;

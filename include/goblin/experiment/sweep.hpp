@@ -11,7 +11,8 @@ namespace goblin::experiment {
 struct Case {
   Policy policy = Policy::gob_lin;
   double alpha = 0.1;
-  /// Everything else: dimension and alpha are taken from the world and from above.
+  /// Everything else: dimension and alpha are taken from the world and from above. An exploration that is set here
+  /// takes the place of alpha.
   BanditOptions bandit = {};
 };
 
@@ -51,7 +52,7 @@ struct Estimate {
 struct Result {
   std::string world;
   Policy policy = Policy::gob_lin;
-  double alpha = 0.0;
+  Exploration exploration = {};
   std::uint64_t repetitions = 0;
   std::uint64_t rounds = 0;  ///< in each of them
   Estimate reward;

@@ -62,8 +62,9 @@ class World {
   [[nodiscard]] Round round(std::uint64_t t) const;
 };
 
-/// Round numbers that no round has, for what is drawn while a world is built.
+/// Round numbers that no round has, for what is drawn while a world is built, and for the seed of choices in it.
 inline constexpr std::uint64_t graph_stream = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::uint64_t vector_stream = graph_stream - 1;
+inline constexpr std::uint64_t choice_stream = graph_stream - 2;
 
 }  // namespace goblin::world

@@ -19,6 +19,16 @@ nb::tuple policy_names(Wanted wanted) {
   return nb::tuple(names);
 }
 
+std::string exploration_of(const std::string& rule, const nb::dict& numbers, nb::handle epsilon) {
+  std::string text = rule;
+  for (const auto& [name, value] : numbers) {
+    text +=
+        ':' + nb::cast<std::string>(nb::repr(nb::float_(number_argument(value, nb::cast<std::string>(name).c_str()))));
+  }
+  text += "+epsilon:" + nb::cast<std::string>(nb::repr(nb::float_(number_argument(epsilon, "epsilon"))));
+  return name_of(exploration_named(text));
+}
+
 }  // namespace
 
 void bind_bandit(nb::module_& module) {
@@ -29,6 +39,17 @@ void bind_bandit(nb::module_& module) {
       "clustered_policies", [] { return policy_names(&uses_clusters); },
       nb::sig("def clustered_policies() -> tuple[str, ...]"), "Those that need clusters of the users.");
   module.attr("default_alpha") = BanditOptions().alpha;
+  module.def(
+      "exploration_names",
+      [] {
+        nb::list names;
+        for (const ExplorationInfo& info : exploration_table) names.append(std::string(info.name));
+        return nb::tuple(names);
+      },
+      nb::sig("def exploration_names() -> tuple[str, ...]"), "All rules of exploration.");
+  module.def("exploration", &exploration_of, nb::arg("rule"), nb::arg("numbers"), nb::arg("epsilon").none(),
+             nb::sig("def exploration(rule: str, numbers: collections.abc.Mapping[str, float], epsilon: float) -> str"),
+             "The text of a rule with its numbers, once they are checked.");
 
   BanditClass bandit(module, "Bandit", nb::is_weak_referenceable(),
                      "What all policies can do; goblin.Bandit is the class to use.");

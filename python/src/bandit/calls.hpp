@@ -16,7 +16,7 @@ using BanditClass = nb::class_<PythonBandit>;
 
 /// Making one: the constructor of every policy.
 void bind_making(BanditClass& bandit);
-/// What changes nothing: select, scores, bounds, rank, predict_expectations.
+/// What changes nothing: select, decide, probabilities, scores, bounds, rank, predict_expectations.
 void bind_deciding(BanditClass& bandit);
 /// Rewards: update, partial_fit, merge.
 void bind_learning(BanditClass& bandit);

@@ -17,6 +17,28 @@ std::size_t arms_of(const Array<double>& contexts, std::size_t dimension) {
   return contexts.size(0);
 }
 
+/// The chance in a decision: both numbers, or none where chance has no part.
+std::optional<Draw> draw_of(nb::handle seed, nb::handle decision) {
+  if (seed.is_none() && decision.is_none()) return std::nullopt;
+  const auto number = [](nb::handle given, const char* name, const char* other) {
+    if (given.is_none()) {
+      throw std::invalid_argument(std::string(name) + ": None (must be given with " + other +
+                                  ": every decision has a number of its own)");
+    }
+    return whole_argument(given, name);
+  };
+  return Draw{.seed = number(seed, "seed", "decision"), .decision = number(decision, "decision", "seed"), .samples = 0};
+}
+
+/// Refuses a draw that is missing, in the words of a Python call.
+void check_draw(const PythonBandit& self, const std::optional<Draw>& draw) {
+  if (draw) return;
+  const Exploration exploration = self.bandit.exploration();
+  if (!exploration.is_random()) return;
+  throw std::invalid_argument("seed, decision: None (must be given with " + name_of(exploration) +
+                              ", which leaves something to chance: seed=1, decision=0 for the first, then 1, 2, ...)");
+}
+
 /// Asks the bandit about a user's candidates, for the method `call`: ask(index, contexts, mask), without the GIL. With
 /// no candidates left out `allowed` is None.
 template <typename Ask>
@@ -39,40 +61,75 @@ void ask_about(const PythonBandit& self, const char* call, nb::handle user, nb::
   naming(contexts, [&] { without_gil([&] { ask(index, Contexts{contexts.all(), dimension}, mask); }); });
 }
 
-std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
+std::size_t select(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed,
+                   nb::handle seed, nb::handle number) {
   thread_local Decision decision;  // its memory is used again
-  ask_about(self, "select", user, candidates, allowed,
-            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  const auto draw = draw_of(seed, number);
+  check_draw(self, draw);
+  ask_about(self, "select", user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
+    self.bandit.select(index, contexts, mask, decision, draw);
+  });
   return decision.arm;
 }
 
 Decision decision_of(const PythonBandit& self, const char* call, nb::handle user, nb::handle candidates,
-                     nb::handle allowed) {
+                     nb::handle allowed, const std::optional<Draw>& draw) {
   Decision decision;
-  ask_about(self, call, user, candidates, allowed,
-            [&](NodeId index, Contexts contexts, Mask mask) { self.bandit.select(index, contexts, mask, decision); });
+  ask_about(self, call, user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
+    self.bandit.select(index, contexts, mask, decision, draw);
+  });
   return decision;
 }
 
+/// For what does not depend on chance.
+constexpr Draw any_draw{.samples = 0};
+
 nb::object bounds(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
-  return array_of(decision_of(self, "bounds", user, candidates, allowed).bounds);
+  return array_of(decision_of(self, "bounds", user, candidates, allowed, any_draw).bounds);
 }
 
-nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed) {
-  const Decision decision = decision_of(self, "scores", user, candidates, allowed);
+nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, nb::handle seed,
+                  nb::handle number) {
+  auto draw = draw_of(seed, number);
+  if (!draw && !std::holds_alternative<Thompson>(self.bandit.exploration().rule)) draw = any_draw;
+  check_draw(self, draw);
+  const Decision decision = decision_of(self, "scores", user, candidates, allowed, draw);
   return nb::module_::import_("goblin._types")
       .attr("Scores")(array_of(decision.scores), array_of(decision.means), array_of(decision.widths));
 }
 
-nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle k, nb::handle allowed) {
+nb::object decide(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, nb::handle seed,
+                  nb::handle number, nb::handle samples, nb::handle every_arm) {
+  auto draw = draw_of(seed, number);
+  check_draw(self, draw);
+  if (!draw) draw = any_draw;
+  draw->samples = whole_argument(samples, "samples");
+  draw->every_arm = bool_argument(every_arm, "every_arm");
+  const Decision decision = decision_of(self, "decide", user, candidates, allowed, draw);
+  return nb::module_::import_("goblin._types")
+      .attr("Decision")(decision.arm, decision.probability, decision.probability_error,
+                        draw->every_arm ? array_of(decision.probabilities) : nb::none(), array_of(decision.scores),
+                        array_of(decision.means), array_of(decision.widths));
+}
+
+nb::object probabilities(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed,
+                         nb::handle samples) {
+  const Draw draw{.samples = whole_argument(samples, "samples", 1), .every_arm = true};
+  return array_of(decision_of(self, "probabilities", user, candidates, allowed, draw).probabilities);
+}
+
+nb::object rank(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle k, nb::handle allowed,
+                nb::handle seed, nb::handle number) {
   check_given("rank", "user", user);
   check_given("rank", "X", candidates);
   check_given("rank", "k", k);
   const std::size_t count = whole_argument(k, "k", 1);
   thread_local Decision decision;  // their memory is used again
   thread_local std::vector<Ranked> ranked;
+  const auto draw = draw_of(seed, number);
+  check_draw(self, draw);
   ask_about(self, "rank", user, candidates, allowed, [&](NodeId index, Contexts contexts, Mask mask) {
-    self.bandit.rank(index, contexts, count, mask, decision, ranked);
+    self.bandit.rank(index, contexts, count, mask, decision, ranked, draw);
   });
   return column_of<std::int64_t>(ranked, [](const Ranked& one) { return one.arm; });
 }
@@ -100,7 +157,7 @@ nb::object predict_expectations(const PythonBandit& self, nb::handle users, nb::
       for (std::size_t begin = 0, end = 0; begin < who.size() && arms > 0; begin = end) {
         while (end < who.size() && who[end] == who[begin]) ++end;  // rows of the same user go together
         const auto rows = x.all().subspan(begin * arms * dimension, (end - begin) * arms * dimension);
-        self.bandit.select(who[begin], {rows, dimension}, {}, decision);
+        self.bandit.select(who[begin], {rows, dimension}, {}, decision, any_draw);
         means.insert(means.end(), decision.means.begin(), decision.means.end());
       }
     });
@@ -114,13 +171,16 @@ constexpr const char* select_doc = R"(The arm to play for a user: the candidate 
 
 The score of candidate x is its upper confidence bound, ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``: the reward that
 the user's belief expects, and how uncertain it is. Deciding changes nothing, and many threads may do it at once. Ties
-go to the lowest index.
+go to the lowest index. With another ``exploration`` the choice is made as that says; ``decide`` also tells how probable
+it was.
 
 Parameters
 ----------
 user : a user of the bandit; ``KeyError`` if it is none
 X : array of shape (arms, dimension), a row for each candidate
 allowed : booleans of shape (arms,), optional; candidates with False are left out
+seed, decision : two whole numbers that chance follows from, where the exploration leaves something to it. The same
+    numbers are the same luck: give every decision a number of its own
 
 >>> import goblin
 >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
@@ -131,14 +191,54 @@ allowed : booleans of shape (arms,), optional; candidates with False are left ou
 0
 )";
 
-constexpr const char* scores_doc = R"(How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+constexpr const char* decide_doc = R"(What ``select`` chooses, and how probable that was: a ``Decision``.
 
-``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
-Candidates that ``allowed`` leaves out have mean and width 0 and score -inf.
+``probability`` is that of the arm which was chosen, before chance decided; 1 where it has no part. It is what off-policy
+evaluation wants of a log. With ``thompson`` it is an estimate and ``probability_error`` its standard error; else it is
+exact.
+
+Parameters
+----------
+user, X, allowed, seed, decision : as in ``select``
+samples : how many draws the estimate is made of; 0: ``probability`` is nan
+every_arm : whether ``probabilities`` is wanted, an array with that of each candidate
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=2, exploration="epsilon_greedy:0.1")
+>>> bandit.update("ann", [0.0, 1.0], 1.0)
+>>> decision = bandit.decide("ann", [[1.0, 0.0], [0.0, 1.0]], seed=7, decision=0)
+>>> decision.arm, decision.probability
+(1, 0.95)
+)";
+
+constexpr const char* probabilities_doc =
+    R"(How probable it is that each candidate is chosen: an array of shape (arms,), whose sum is 1.
+
+Candidates that ``allowed`` leaves out have 0. Exact, but for ``thompson``, where the standard error is at most
+about ``sqrt(p (1 - p) / samples)``.
 
 Parameters
 ----------
 user, X, allowed : as in ``select``
+samples : how many draws the estimate is made of, with ``thompson``
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, exploration="square_cb:10")
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.probabilities("ann", [[1.0], [0.5], [0.0]]).round(3)
+array([0.657, 0.2  , 0.143])
+)";
+
+constexpr const char* scores_doc = R"(How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+
+``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
+Candidates that ``allowed`` leaves out have mean and width 0 and score -inf. With ``thompson`` the score is what was
+drawn and the width its standard deviation; with ``greedy`` and ``square_cb`` the width is 0.
+
+Parameters
+----------
+user, X, allowed : as in ``select``
+seed, decision : as in ``select``; only with ``thompson``
 
 >>> import goblin
 >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2, alpha=1.0)
@@ -170,8 +270,10 @@ constexpr const char* rank_doc =
 
 Parameters
 ----------
-user, X, allowed : as in ``select``
+user, X, allowed, seed, decision : as in ``select``
 k : how many, at least 1
+
+Where chance has a part, these are k choices, one after the other, each among the candidates that those before have left.
 
 >>> import goblin
 >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
@@ -199,21 +301,41 @@ array([0.4, 0.2])
 
 void bind_deciding(BanditClass& bandit) {
   const auto none = nb::none();
-  bandit.def("select", &select, needed("user"), needed("X"), nb::arg("allowed").none() = none,
+  bandit.def("select", &select, needed("user"), needed("X"), nb::arg("allowed").none() = none, nb::kw_only(),
+             nb::arg("seed").none() = none, nb::arg("decision").none() = none,
              nb::sig("def select(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
-                     "allowed: numpy.typing.ArrayLike | None = None) -> int"),
+                     "allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, "
+                     "decision: int | None = None) -> int"),
              select_doc);
-  bandit.def("scores", &scores, needed("user"), needed("X"), nb::arg("allowed").none() = none,
+  bandit.def("decide", &decide, needed("user"), needed("X"), nb::arg("allowed").none() = none, nb::kw_only(),
+             nb::arg("seed").none() = none, nb::arg("decision").none() = none,
+             nb::arg("samples").none() = Draw().samples, nb::arg("every_arm").none() = false,
+             nb::sig("def decide(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, "
+                     "decision: int | None = None, samples: int = 512, every_arm: bool = False) -> "
+                     "goblin._types.Decision"),
+             decide_doc);
+  bandit.def("probabilities", &probabilities, needed("user"), needed("X"), nb::arg("allowed").none() = none,
+             nb::arg("samples").none() = Draw().samples,
+             nb::sig("def probabilities(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
+                     "allowed: numpy.typing.ArrayLike | None = None, samples: int = 512) -> "
+                     "numpy.typing.NDArray[numpy.float64]"),
+             probabilities_doc);
+  bandit.def("scores", &scores, needed("user"), needed("X"), nb::arg("allowed").none() = none, nb::kw_only(),
+             nb::arg("seed").none() = none, nb::arg("decision").none() = none,
              nb::sig("def scores(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
-                     "allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores"),
+                     "allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, "
+                     "decision: int | None = None) -> goblin._types.Scores"),
              scores_doc);
   bandit.def("bounds", &bounds, needed("user"), needed("X"), nb::arg("allowed").none() = none,
              nb::sig("def bounds(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, "
                      "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]"),
              bounds_doc);
-  bandit.def("rank", &rank, needed("user"), needed("X"), needed("k"), nb::arg("allowed").none() = none,
+  bandit.def("rank", &rank, needed("user"), needed("X"), needed("k"), nb::arg("allowed").none() = none, nb::kw_only(),
+             nb::arg("seed").none() = none, nb::arg("decision").none() = none,
              nb::sig("def rank(self, user: collections.abc.Hashable, X: numpy.typing.ArrayLike, k: int, "
-                     "allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]"),
+                     "allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, "
+                     "decision: int | None = None) -> numpy.typing.NDArray[numpy.int64]"),
              rank_doc);
   bandit.def("predict_expectations", &predict_expectations, needed("users"), needed("X"),
              nb::sig("def predict_expectations(self, users: collections.abc.Iterable[collections.abc.Hashable], "

@@ -112,9 +112,38 @@ void set_alpha(PythonBandit& self, nb::handle alpha) {
   without_gil([&] { self.bandit.set_alpha(number); });
 }
 
+double alpha(const PythonBandit& self) {
+  const Exploration exploration = asked(self, [](const SharedBandit& it) { return it.exploration(); });
+  if (!exploration.alpha()) throw nb::attribute_error(("alpha: " + name_of(exploration) + " has none").c_str());
+  return *exploration.alpha();
+}
+
+std::string exploration(const PythonBandit& self) {
+  return name_of(asked(self, [](const SharedBandit& it) { return it.exploration(); }));
+}
+
+void set_exploration(PythonBandit& self, nb::handle text) {
+  const Exploration given = exploration_named(text_argument(text, "exploration"));
+  without_gil([&] { self.bandit.set_exploration(given); });
+}
+
+constexpr const char* exploration_doc = R"(How candidates are chosen, as a text. May be set at any time.
+
+It has no part in what is learned. ``goblin.ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and
+``square_cb`` make such texts.
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+>>> bandit.exploration
+'ucb:0.1'
+>>> bandit.exploration = goblin.thompson(0.2)
+>>> bandit.exploration
+'thompson:0.2'
+)";
+
 constexpr const char* alpha_doc = R"(How much uncertainty attracts; 0 never explores. May be set at any time.
 
-Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
+It is the number of the rule ``ucb``; with another ``exploration`` there is none. Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
 
 >>> import goblin
 >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, alpha=1.0)
@@ -212,11 +241,13 @@ void bind_editing(BanditClass& bandit) {
       update_edges_doc);
   bandit.def("move_user", &move_user, needed("user"), needed("cluster"),
              nb::sig("def move_user(self, user: collections.abc.Hashable, cluster: int) -> None"), move_user_doc);
-  bandit.def_prop_rw(
-      "alpha", [](const PythonBandit& self) { return asked(self, [](const SharedBandit& it) { return it.alpha(); }); },
-      &set_alpha, nb::for_getter(nb::sig("def alpha(self) -> float")),
-      nb::for_setter(nb::sig("def alpha(self, value: float, /) -> None")), nb::for_setter(nb::arg("value").none()),
-      alpha_doc);
+  bandit.def_prop_rw("alpha", &alpha, &set_alpha, nb::for_getter(nb::sig("def alpha(self) -> float")),
+                     nb::for_setter(nb::sig("def alpha(self, value: float, /) -> None")),
+                     nb::for_setter(nb::arg("value").none()), alpha_doc);
+  bandit.def_prop_rw("exploration", &exploration, &set_exploration,
+                     nb::for_getter(nb::sig("def exploration(self) -> str")),
+                     nb::for_setter(nb::sig("def exploration(self, value: str, /) -> None")),
+                     nb::for_setter(nb::arg("value").none()), exploration_doc);
 }
 
 }  // namespace goblin::python

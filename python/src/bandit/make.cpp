@@ -57,7 +57,12 @@ BanditOptions options_of(const nb::dict& given) {
     if (name == "local_tolerance") options.engine.local.tolerance = number_argument(value, "local_tolerance");
     if (name == "memory_limit") options.engine.memory_limit = whole_argument(value, "memory_limit");
     if (name == "threads") options.engine.threads = whole_argument(value, "threads");
-    if (name == "printed_bound" && !value.is_none()) options.printed_bound = printed_bound_of(value);
+    if (name == "exploration" && !value.is_none()) {
+      options.exploration = exploration_named(text_argument(value, "exploration"));
+    }
+    if (name == "printed_bound" && !value.is_none()) {
+      options.exploration = Exploration::printed_bound(printed_bound_of(value));
+    }
   }
   return options;
 }
