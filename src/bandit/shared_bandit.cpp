@@ -253,6 +253,9 @@ Bandit SharedBandit::snapshot() const {
 }
 void SharedBandit::save(const std::filesystem::path& path, const Names& names) const { snapshot().save(path, names); }
 
+Explanation SharedBandit::explain(UserRef user, std::span<const double> context, std::size_t k) const {
+  return look([&](const Bandit& it) { return it.explain(user, context, k); });
+}
 EvidenceCopy SharedBandit::evidence(UserRef user) const {
   return look([&](const Bandit& it) {
     const UserEvidence seen = it.evidence(user);

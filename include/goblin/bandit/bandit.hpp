@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/bandit/confidence.hpp"
+#include "goblin/bandit/explanation.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/evidence.hpp"
 #include "goblin/belief/options.hpp"
@@ -215,6 +216,9 @@ class Bandit {
   /// The same into a decision and a list that are used again.
   void rank(UserRef user, Contexts contexts, std::size_t k, Mask allowed, Decision& decision,
             std::vector<Ranked>& ranked) const;
+  /// Whose rewards the estimate for a context came from: the k largest contributions, and the rest. One linear solve
+  /// (dense: a product); local solves around the user, over at most LocalOptions::most_edges edges.
+  [[nodiscard]] Explanation explain(UserRef user, std::span<const double> context, std::size_t k = 10) const;
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);

@@ -109,6 +109,7 @@ class SharedBandit {
   [[nodiscard]] Bandit snapshot() const;
   /// Saves a snapshot; changes wait for the copy, not for the file.
   void save(const std::filesystem::path& path, const Names& names = {}) const;
+  [[nodiscard]] Explanation explain(UserRef user, std::span<const double> context, std::size_t k = 10) const;
   [[nodiscard]] EvidenceCopy evidence(UserRef user) const;
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
