@@ -73,7 +73,7 @@ class Tree {
       }
       const double middle = static_cast<double>(node.first) + 0.5 * static_cast<double>(node.leaves - 1);
       const double angle =
-          2.0 * std::numbers::pi * (middle / static_cast<double>(std::max<std::size_t>(leaves, 1)) - 0.25);
+          2.0 * std::numbers::pi * (middle / static_cast<double>(std::max<std::size_t>(leaves, 1)) - 0.2);
       node.place.x = static_cast<double>(node.depth) * std::cos(angle);
       node.place.y = static_cast<double>(node.depth) * std::sin(angle);
       result.push_back(node.place);
