@@ -8,6 +8,7 @@ namespace goblin::app {
 
 void add_cluster(CLI::App& app);
 void add_data(CLI::App& app);
+void add_explain(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_merge(CLI::App& app);
 void add_replay(CLI::App& app);

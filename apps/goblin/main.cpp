@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);
   goblin::app::add_data(app);
+  goblin::app::add_explain(app);
   goblin::app::add_fit(app);
   goblin::app::add_merge(app);
   goblin::app::add_replay(app);

@@ -7,20 +7,17 @@
 #include "goblin/report/paper_figures.hpp"
 #include "json.hpp"
 #include "progress.hpp"
+#include "saving.hpp"
 #include "signals.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -68,14 +65,6 @@ experiment::paper::Options options_of(const Request& request) {
   if (wanted("lastfm")) options.lastfm = read(data::read_lastfm);
   if (wanted("delicious")) options.delicious = read(data::read_delicious);
   return options;
-}
-
-void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
-  std::ofstream out(path, std::ios::binary);
-  if (out) write(out);
-  out.close();
-  if (!out)
-    throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
 }
 
 void write_report(const report::Report& report, const std::filesystem::path& out) {

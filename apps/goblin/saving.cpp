@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -33,6 +34,14 @@ void check_can_be_saved(const std::string& path) {
   if (descriptor < 0) fail(errno);
   ::close(descriptor);
   ::unlink(temporary.c_str());
+}
+
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+  std::ofstream out(path, std::ios::binary);
+  if (out) write(out);
+  out.close();
+  if (!out)
+    throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
 }
 
 std::string save_early(const Bandit& bandit, const std::string& path, const Learned& learned) {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +19,9 @@ CLI::Option* add_save_option(CLI::App& command, std::string& path, const std::st
 /// Throws std::system_error if no file can be written there: it is better to hear of it before the log is read. A
 /// file of the kind that Bandit::save makes first, beside the one that is there, is made and removed.
 void check_can_be_saved(const std::string& path);
+
+/// Writes a file; throws std::system_error if it cannot be written.
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
 /// How far a log was learned.
 struct Learned {

@@ -4,6 +4,7 @@
 
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/bandit/confidence.hpp"
+#include "goblin/bandit/explanation.hpp"
 #include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/bandit/shared_bandit.hpp"

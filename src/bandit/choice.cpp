@@ -28,6 +28,11 @@ ConfidenceRule confidence(const Exploration& exploration, std::size_t rewards, d
 
 }  // namespace
 
+double width_of(const Exploration& exploration, const Knowledge& knowledge, double variance) {
+  if (const auto* thompson = std::get_if<Thompson>(&exploration.rule)) return thompson->v * std::sqrt(variance);
+  return confidence(exploration, knowledge.rewards, knowledge.log_determinant).width(variance);
+}
+
 Choice::Choice(const Exploration& exploration, const std::optional<Draw>& draw)
     : exploration_(exploration),
       draw_(draw.value_or(Draw())),

@@ -18,6 +18,9 @@ struct Knowledge {
   double log_determinant_error;  ///< and how much it can be too large
 };
 
+/// The width of a candidate with this variance: what Decision::widths has.
+[[nodiscard]] double width_of(const Exploration& exploration, const Knowledge& knowledge, double variance);
+
 /// How what is believed of candidates becomes a choice: one decision by an exploration rule.
 class Choice {
  public:

@@ -290,6 +290,9 @@ void SharedBandit::take_variances(const Bandit& snapshot) const {
   look([&](const Bandit& it) { it.state().belief.take_prior_variances(snapshot.state().belief); });
 }
 
+Explanation SharedBandit::explain(UserRef user, std::span<const double> context, std::size_t k) const {
+  return look([&](const Bandit& it) { return it.explain(user, context, k); });
+}
 EvidenceCopy SharedBandit::evidence(UserRef user) const {
   return look([&](const Bandit& it) {
     const UserEvidence seen = it.evidence(user);

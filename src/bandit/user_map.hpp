@@ -40,6 +40,22 @@ class UserMap {
   /// The users of a cluster, ascending.
   [[nodiscard]] std::span<const NodeId> members(NodeId cluster) const { return members_[cluster]; }
 
+  /// visit(user) for every user that a node decides for, in ascending order.
+  template <typename Visit>
+  void for_each_user_of(NodeId node, Visit visit) const {
+    if (has_node_per_user(policy_)) return visit(node);
+    if (uses_clusters(policy_)) {
+      for (const NodeId user : members_[node]) visit(user);
+    } else {
+      for (NodeId user = 0; user < user_count(); ++user) visit(user);
+    }
+  }
+  /// visit(friend, weight) for every friend of a user.
+  template <typename Visit>
+  void for_each_friend(NodeId user, Visit visit) const {
+    users_.for_each_neighbour(user, visit);
+  }
+
   [[nodiscard]] Graph graph() const { return users_.snapshot(); }
   [[nodiscard]] double weight(NodeId user_a, NodeId user_b) const { return users_.weight(user_a, user_b); }
 

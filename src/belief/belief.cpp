@@ -217,6 +217,13 @@ void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<c
   if (!covariance.empty()) engine_of(node).covariance(places_[node].index, covariance);
 }
 
+Influence Belief::influence(NodeId node, std::span<const double> context) const {
+  const Component& component = components_[places_[node].component];
+  Influence result = component.engine->influence(places_[node].index, context);
+  for (NodeId& index : result.nodes) index = component.nodes[index];
+  return result;
+}
+
 SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> context, double reward) {
   double squared_length = 0.0;
   for (const double value : context) squared_length += value * value;

@@ -51,6 +51,15 @@ class Belief {
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
   [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
   [[nodiscard]] double degree(NodeId node) const { return prior_of(node).graph().degree(places_[node].index); }
+  /// visit(neighbour, weight) for every edge of a node.
+  template <typename Visit>
+  void for_each_neighbour(NodeId node, Visit visit) const {
+    const Component& component = components_[places_[node].component];
+    const EditableGraph& graph = component.engine->graph();
+    const auto neighbours = graph.neighbours(places_[node].index);
+    const auto weights = graph.weights(places_[node].index);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) visit(component.nodes[neighbours[k]], weights[k]);
+  }
   /// 0 where there is no edge.
   [[nodiscard]] double edge_weight(NodeId a, NodeId b) const;
   [[nodiscard]] Graph graph() const;
@@ -74,6 +83,8 @@ class Belief {
   /// With C_i of the same moment, if there is room for it.
   void evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out, std::span<double> covariance = {}) const;
+  /// Engine::influence, by the numbers that nodes have here. Not while anything changes.
+  [[nodiscard]] Influence influence(NodeId node, std::span<const double> context) const;
   /// How long a context at a node may be: Engine::longest_context.
   [[nodiscard]] double longest_context(NodeId node) const { return engine_of(node).longest_context(); }
   /// How large the degree of a node may be beside its ridge and the contexts learned so far, with the engine it has.

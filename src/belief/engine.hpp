@@ -52,6 +52,21 @@ struct Evaluation {
   std::span<double> variance_errors;
 };
 
+/// How much every node has to say about a context x at a node i: u with N u = phi_i(x), so that x.w_i = sum of u_j.c_j
+/// and x^T C_i x = x.u_i. With a residual rho = phi_i(x) - N u that is left (local) the exact mean is u.c + far_mean,
+/// to far_mean_error.
+struct Influence {
+  std::vector<NodeId> nodes;    ///< where u is not zero
+  std::vector<double> values;   ///< u, d numbers for each of them
+  double energy = 0.0;          ///< u^T N u
+  double variance = 0.0;        ///< x^T C_i x, never too small
+  double variance_error = 0.0;  ///< and how much it can be too large
+  double far_mean = 0.0;        ///< rho.w
+  double far_mean_error = 0.0;
+  double bound = 0.0;  ///< |u_j - exact u_j| is not above, at any node
+  SolveSummary solve;
+};
+
 /// Keeps the belief about one connected component at hand: a cache over (prior matrix, evidence), which are the truth.
 ///
 /// With N = A (x) I_d + diag(S_1, ..., S_n), the belief is w = N^{-1} c and, for every node i, C_i = the i-th diagonal
@@ -127,6 +142,9 @@ class Engine {
   /// tolerance.
   virtual void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                         const Evaluation& out) const = 0;
+
+  /// Not while anything changes, whatever Access there is: it looks at all nodes.
+  [[nodiscard]] virtual Influence influence(std::size_t node, std::span<const double> context) const = 0;
 
   virtual Learned learn(std::size_t node, std::span<const double> context, double reward) = 0;
 

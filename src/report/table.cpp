@@ -11,8 +11,6 @@
 namespace goblin::report {
 namespace {
 
-using Row = std::vector<std::string>;
-
 std::string number(std::optional<double> value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
@@ -34,17 +32,18 @@ std::string bytes(std::size_t count) {
   return fmt::format("{:.{}f} {}", value, unit == 0 || value >= 100.0 ? 0 : 1, units[unit]);
 }
 
-/// The first column to the left, the others to the right; columns that say nothing are left out.
-std::string aligned(const std::vector<Row>& rows) {
+}  // namespace
+
+std::string aligned(const std::vector<TableRow>& rows) {
   std::string text;
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (std::size_t column = 0; column < widths.size(); ++column) {
     const bool empty = rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(),
-                                                      [column](const Row& row) { return row[column] == "-"; });
+                                                      [column](const TableRow& row) { return row[column] == "-"; });
     if (empty) continue;
-    for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
+    for (const TableRow& row : rows) widths[column] = std::max(widths[column], row[column].size());
   }
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     std::string line = fmt::format("{:<{}}", row[0], widths[0]);
     for (std::size_t column = 1; column < row.size(); ++column) {
       if (widths[column] > 0) line += fmt::format("  {:>{}}", row[column], widths[column]);
@@ -54,11 +53,9 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
-}  // namespace
-
 std::string table(std::span<const experiment::Result> results) {
-  std::vector<Row> rows = {{"policy", "alpha", "exploration", "rounds", "repetitions", "normalized reward", "x random",
-                            "regret", "Theorem 1", "rounds/s", "bytes", "engine"}};
+  std::vector<TableRow> rows = {{"policy", "alpha", "exploration", "rounds", "repetitions", "normalized reward",
+                                 "x random", "regret", "Theorem 1", "rounds/s", "bytes", "engine"}};
   for (const experiment::Result& result : results) {
     // The paper's rule goes by its alpha, the others by their names.
     const bool by_alpha = result.exploration.alpha() && !result.exploration.is_random();

@@ -68,6 +68,7 @@ TEST_P(SharedBanditTest, has_the_bits_of_a_bandit_that_nobody_shares) {
     ASSERT_EQ(decision.bounds, expected.bounds);
     ASSERT_EQ(shared.mean(round.user), plain.mean(round.user));
     ASSERT_EQ(shared.covariance(round.user), plain.covariance(round.user));
+    ASSERT_EQ(shared.explain(round.user, round.context(0)).mean, plain.explain(round.user, round.context(0)).mean);
     learn(plain, world, t);
     learn(shared, world, t);
     ASSERT_EQ(shared.log_determinant(), plain.log_determinant());
@@ -293,6 +294,10 @@ TEST_P(SharedBanditTest, everything_at_the_same_time) {
           for (NodeId user = 0; user < copy.user_count(); ++user) counted += copy.evidence(user).count;
           EXPECT_EQ(counted, rewards);
           EXPECT_LE(shared.evidence(0).count, shared.rewards());
+          const Explanation explained = shared.explain(0, std::span(contexts).first(world.dimension), 3);
+          double sum = explained.rest;
+          for (const Contribution& one : explained.contributions) sum += one.value;
+          EXPECT_NEAR(sum, explained.mean, 1e-9 + explained.unexplained);
         }
       });
       for (int reader = 0; reader < 2; ++reader) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/bandit/confidence.hpp"
+#include "goblin/bandit/explanation.hpp"
 #include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/belief/evidence.hpp"
@@ -248,6 +249,9 @@ class Bandit {
   /// Thompson's rule looks at something.
   [[nodiscard]] std::vector<double> probabilities(UserRef user, Contexts contexts, Mask allowed = {},
                                                   const Draw& draw = {}) const;
+  /// Whose rewards the estimate for a context came from: the k largest contributions, and the rest. One linear solve
+  /// (dense: a product); local solves around the user, over at most LocalOptions::most_edges edges.
+  [[nodiscard]] Explanation explain(UserRef user, std::span<const double> context, std::size_t k = 10) const;
 
   /// Learns from a reward, whenever it comes and whatever the order.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);

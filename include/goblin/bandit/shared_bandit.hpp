@@ -115,6 +115,7 @@ class SharedBandit {
   [[nodiscard]] Bandit snapshot() const;
   /// Saves a snapshot; changes wait for the copy, not for the file.
   void save(const std::filesystem::path& path, const Names& names = {}) const;
+  [[nodiscard]] Explanation explain(UserRef user, std::span<const double> context, std::size_t k = 10) const;
   /// Saving a snapshot finds variances that nobody had asked for yet (docs/engines.md#sparse). This takes them over, so
   /// that the next snapshot has them; save does it by itself.
   void take_variances(const Bandit& snapshot) const;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -291,6 +292,25 @@ VectorXd DenseEngine::column(std::size_t node, const VectorXd& x) const {
     u.noalias() -= waiting_.leftCols(waiting_count_) * share;
   }
   return u;
+}
+
+Influence DenseEngine::influence(std::size_t node, std::span<const double> context) const {
+  const auto d = static_cast<Index>(dimension_);
+  const auto i = static_cast<Index>(node);
+  const VectorXd x = aligned_copy(context);
+  VectorXd u;
+  if (has_learned()) {
+    u = column(node, x);
+  } else {
+    u.resize(prior_inverse_.rows() * d);
+    for (Index j = 0; j < prior_inverse_.rows(); ++j) u.segment(j * d, d) = prior_inverse_(i, j) * x;
+  }
+  Influence result;
+  result.nodes.resize(node_count());
+  std::iota(result.nodes.begin(), result.nodes.end(), NodeId{0});
+  result.values.assign(u.begin(), u.end());
+  result.energy = result.variance = std::max(0.0, x.dot(u.segment(i * d, d)));
+  return result;
 }
 
 Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> context, double reward) {

@@ -29,6 +29,7 @@ class DenseEngine final : public Engine {
   void covariance(std::size_t node, std::span<double> out) const override;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
+  [[nodiscard]] Influence influence(std::size_t node, std::span<const double> context) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
   Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const override;

@@ -36,7 +36,7 @@ namespace goblin {
 /// Deciding takes a workspace for each thread that does.
 ///
 /// local_engine.cpp has how the engine is made and changed, local_learn.cpp how residuals are settled, local_bulk.cpp
-/// how many rewards are learned at once, and local_evaluate.cpp what decisions ask.
+/// how many rewards are learned at once, local_evaluate.cpp what decisions ask, and local_influence.cpp who had a say.
 class LocalEngine final : public Engine {
  public:
   LocalEngine(const PriorMatrix& prior, std::size_t dimension, const LocalOptions& options);
@@ -57,6 +57,7 @@ class LocalEngine final : public Engine {
   void covariance(std::size_t node, std::span<double> out) const override;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
+  [[nodiscard]] Influence influence(std::size_t node, std::span<const double> context) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
   Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] Bytes bulk_bytes(std::size_t rewards, std::size_t nodes, std::size_t threads) const override;
@@ -151,6 +152,9 @@ class LocalEngine final : public Engine {
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
   [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence, std::size_t most_nodes) const;
+
+  // local_influence.cpp
+  [[nodiscard]] std::vector<NodeId> nodes_that_matter(Workspace& work, NodeId node) const;
 
   std::size_t dimension_;
   PriorMatrix prior_;

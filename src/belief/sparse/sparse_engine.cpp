@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -198,6 +199,37 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
       missing);
 }
 
+/// With a copy of the solver, since others may ask at the same time: as much memory as it has, and about as long as
+/// learning a reward takes.
+Influence SparseEngine::influence(std::size_t node, std::span<const double> context) const {
+  Influence result;
+  double largest = 0.0;
+  for (const double value : context) largest = std::max(largest, std::abs(value));
+  if (largest == 0.0) return result;
+  MatrixXd own(dimension_, dimension_);
+  covariance(node, {own.data(), dimension_ * dimension_});
+  Eigen::VectorXd x(dimension_);
+  for (std::size_t k = 0; k < dimension_; ++k) x[static_cast<Index>(k)] = context[k] / largest;
+  const Eigen::VectorXd start = own * x;
+  PrecisionSolver solver = solver_;
+  solver.clear();
+  std::copy(x.begin(), x.end(), solver.right_hand_side(node));
+  std::copy(start.begin(), start.end(), solver.start(node));
+  result.solve = summary_of(solver.solve(std::min(options_.tolerance, tight), options_.max_iterations));
+  result.nodes.resize(node_count());
+  std::iota(result.nodes.begin(), result.nodes.end(), NodeId{0});
+  result.values.reserve(node_count() * dimension_);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      result.values.push_back(largest * solver.solution()[j * stride() + k]);
+    }
+  }
+  double variance = 0.0;
+  for (std::size_t k = 0; k < dimension_; ++k) variance += context[k] * result.values[node * dimension_ + k];
+  result.energy = result.variance = std::max(0.0, variance);
+  return result;
+}
+
 Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
   // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a score by about
   // |x| |e|: the longer the context, the more exact u has to be. At the node itself u_i = C_i x is known from the
@@ -290,7 +322,10 @@ void SparseEngine::multiply_covariance(std::size_t node, const double* from, dou
 }
 
 SolveSummary SparseEngine::solve(double tolerance) {
-  const auto solved = solver_.solve(tolerance, options_.max_iterations);
+  return summary_of(solver_.solve(tolerance, options_.max_iterations));
+}
+
+SolveSummary SparseEngine::summary_of(const PrecisionSolver::Solved& solved) const {
   const double residual = solved.residual / options_.tolerance;
   return {.iterations = solved.iterations, .residual = residual, .converged = residual <= 1.0};
 }
