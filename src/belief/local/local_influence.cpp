@@ -23,7 +23,8 @@ std::vector<NodeId> LocalEngine::nodes_that_matter(Workspace& work, NodeId node)
   const double tolerance = 1e-9 / std::sqrt(diagonal_[node]);
   work.walked_from = none;
   work.near.walk(near_prior(), std::span(&node, 1), tolerance, options_.most_edges, options_.most_edges);
-  for (const auto& entry : work.near.entries()) {
+  for (std::size_t at = 0; at < work.near.entry_count(); ++at) {
+    const Neighbourhood::Entry entry = work.near.entry(at);
     if (entry.value > 0.0 || entry.node == node) nodes.push_back(entry.node);
   }
   std::sort(nodes.begin(), nodes.end());
@@ -63,7 +64,8 @@ Influence LocalEngine::influence(std::size_t node, std::span<const double> conte
   const auto own = static_cast<std::size_t>(std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin());
   std::copy(context.begin(), context.end(), near.residual(own));
   const double goal = accuracy * std::sqrt(squared_length) / barrier.slope(own);
-  result.solve.iterations = ComponentSolve<double>(prior, diagonal, barrier, near, 1).run(goal);
+  result.solve.iterations =
+      ComponentSolve<double>(prior, diagonal, barrier, near, 1).run(goal, [](double /*share*/) {});
 
   double inner = 0.0;  // u.rho
   double rest = 0.0;   // not below rho^T N^{-1} rho
