@@ -154,10 +154,10 @@ void register_bulk() {
   for (const NamedEngine& engine : engines()) {
     add_log("warm_start/" + engine.name, warm_start, engine.kind, whole_log, 100'000);
   }
-  add_log("warm_start/sparse-one-by-one", warm_start, EngineKind::sparse, 1, 10'000);
+  add_log("warm_start/one-by-one", warm_start, EngineKind::sparse, 1, 10'000);
   add_log("lastfm_warm_start/sparse", lastfm_warm_start, EngineKind::sparse, whole_log, 1'000'000);
   add_log("lastfm_warm_start/local", lastfm_warm_start, EngineKind::local, whole_log, 1'000'000);
-  add_log("lastfm_warm_start/sparse-one-by-one", lastfm_warm_start, EngineKind::sparse, 1, 10'000);
+  add_log("lastfm_warm_start/one-by-one", lastfm_warm_start, EngineKind::sparse, 1, 10'000);
 }
 
 }  // namespace goblin::bench

@@ -14,12 +14,13 @@ set key outside top center horizontal
 
 set output "docs/images/local-cost.svg"
 set xlabel "users"
-set ylabel "milliseconds a round; edges a reward"
+set ylabel "milliseconds"
 set xrange [5e3:2e6]
-set yrange [0.1:50000]
-plot "bench/results/local_round.csv" using (10**($0 + 4)):(column("median_ms")) with linespoints lw 2 title "median round (ms)", \
-     "" using (10**($0 + 4)):(column("select_median")) with linespoints lw 2 title "of it select (ms)", \
-     "" using (10**($0 + 4)):(column("edges")) with linespoints lw 2 title "edges walked"
+set yrange [0.01:10]
+plot "bench/results/local_round.csv" using (10**($0 + 4)):(column("update_p99")) with linespoints lw 2 title "update, 99 of 100 below", \
+     "" using (10**($0 + 4)):(column("update_median")) with linespoints lw 2 title "update, median", \
+     "" using (10**($0 + 4)):(column("select_p99")) with linespoints lw 2 title "select, 99 of 100 below", \
+     "" using (10**($0 + 4)):(column("select_median")) with linespoints lw 2 title "select, median"
 
 set output "docs/images/local-accuracy.svg"
 set xlabel "tolerance"
@@ -29,4 +30,4 @@ set yrange [0.0005:10]
 plot "bench/results/local_tolerance.csv" using (10**(-0.5 * ($0 + 2))):(column("bound")) with linespoints lw 2 title "average bound", \
      "" using (10**(-0.5 * ($0 + 2))):(column("bound_p99")) with linespoints lw 2 title "99 of 100 bounds are below", \
      "" using (10**(-0.5 * ($0 + 2))):(column("width")) with linespoints lw 2 title "average width", \
-     "" using (10**(-0.5 * ($0 + 2))):(column("median_ms")) with linespoints lw 2 title "median round (ms)"
+     "" using (10**(-0.5 * ($0 + 2))):(column("cpu_median_ms")) with linespoints lw 2 title "median round (ms)"

@@ -84,7 +84,7 @@ const std::vector<FigurePlan>& plans() {
        "A warm start",
        "Learning a whole log at once, by a bandit that knew nothing: processor time of all threads together, against "
        "the "
-       "rewards in the log. For comparison, the same log learned one reward after the other.",
+       "rewards in the log. For comparison, the same log learned one reward after the other, by sparse.",
        {{"warm_start", "rewards", computed_seconds, "100 users, d = 25", "rewards in the log", "seconds", ""},
         {"lastfm_warm_start", "rewards", computed_seconds, "Last.fm, d = 25", "rewards in the log", "seconds", ""}}}};
   return all;

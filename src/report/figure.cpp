@@ -104,7 +104,8 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   }
   if (panel.log_x) {
     text += "set logscale x\nset xtics autofreq\n";
-    if (across.high > 1e4 * across.low) text += "set format x '10^{%L}'\n";  // longer numbers would touch
+    if (across.high > 1e4 * across.low || across.high >= 1e5)
+      text += "set format x '10^{%L}'\n";  // longer numbers would touch
   } else {
     text += fmt::format("set xtics {:g}\n", tic_step(across.high - std::min(0.0, across.low)));
   }

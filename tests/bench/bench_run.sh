@@ -31,7 +31,7 @@ if grep -qE '(src|href)="?https?:' "$folder/results/index.html"; then fail 'the 
 for engine in dense sparse local; do
   grep -q "^bulk/$engine/batch:256 .*per_second" "$folder/out" || fail "no rewards a second of $engine"
 done
-grep -q '^warm_start/sparse-one-by-one/rewards:1000 ' "$folder/out" || fail 'no warm start one by one'
+grep -q '^warm_start/one-by-one/rewards:1000 ' "$folder/out" || fail 'no warm start one by one'
 if command -v gnuplot >/dev/null; then
   for plot in bulk warm-start; do
     [ -s "$folder/bulk/$plot.svg" ] || fail "no plot $plot"

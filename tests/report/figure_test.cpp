@@ -71,6 +71,17 @@ TEST(Figure, a_label_can_stand_where_its_line_ends) {
                                                            HasSubstr("set label 'gob.lin' at graph ")));
 }
 
+TEST(Figure, long_numbers_at_the_axis_are_powers_of_ten) {
+  Figure figure = two_lines();
+  figure.panels[0].log_x = true;
+  const auto script_to = [&](double last) {
+    for (Series& series : figure.panels[0].series) series.x = {100.0, last};
+    return gnuplot_script(std::span(&figure, 1));
+  };
+  EXPECT_THAT(script_to(10'000.0), Not(HasSubstr("set format x '10^{%L}'")));
+  EXPECT_THAT(script_to(1'000'000.0), HasSubstr("set format x '10^{%L}'"));
+}
+
 TEST(Figure, rows_of_csv) {
   std::ostringstream out;
   write_csv(out, two_lines());
