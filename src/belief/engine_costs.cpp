@@ -16,7 +16,7 @@ constexpr double candidates = 25.0;
 
 /// In seconds.
 constexpr double call = 4e-7;                      // of a decision or a reward, whatever it is about
-constexpr double product = 1.0e-10;                // of x^T C x, for each number of C
+constexpr double product = 1.5e-10;                // of x^T C x, for each number of C
 constexpr double matrix_multiplication = 3.4e-11;  // in a symmetric change of a matrix
 constexpr double inversion = 1.5e-10;              // for each of n^3 of A
 constexpr double iterations = 13.0;                // of a solve;

@@ -21,9 +21,9 @@ struct EngineCosts {
   }
 };
 
-/// The estimate. Its constants are fitted to `./dev bench --benchmark_filter=engine_costs`, which shows measured beside
-/// estimated times (docs/engines.md has its output), on a processor of 2023 (AVX-512, 2 MB of second-level cache). Only
-/// ratios decide, so that another processor seldom chooses otherwise.
+/// The estimate. `./dev bench --benchmark_filter=engine_costs` shows measured beside estimated times, and
+/// docs/engines.md has a table of both; the constants are those of a processor of 2023 (AVX-512, 2 MB of second-level
+/// cache). Only ratios decide, so that another processor seldom chooses otherwise.
 [[nodiscard]] EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension);
 
 /// The kind that `automatic` stands for in a component of this size, and why:

@@ -9,7 +9,7 @@ namespace goblin {
 
 std::size_t LocalEngine::slot_for(NodeId node) {
   if (const NodeId slot = nodes_.find(node); slot != none) return slot;
-  queue_.add_slot(barrier_.slope(node));
+  queue_.add_slot(nodes_.slot_count(), barrier_.slope(node));
   return nodes_.add(node);
 }
 

@@ -40,9 +40,9 @@ class LocalNodes {
   std::size_t add(NodeId node) {
     const std::size_t slot = node_of_.size();
     if (slot >> block_shift_ == blocks_.size()) blocks_.emplace_back(block_slots() * 2 * stride_, 0.0);
-    slot_of_[node] = static_cast<NodeId>(slot);
+    if (inverse_at_.size() == slot) inverse_at_.push_back(none);
     node_of_.push_back(node);
-    inverse_at_.push_back(none);
+    slot_of_[node] = static_cast<NodeId>(slot);  // last: memory may run out before
     return slot;
   }
 
@@ -101,8 +101,8 @@ class LocalNodes {
       inverse_at_[slot] = unused_inverses_.back();
       unused_inverses_.pop_back();
     } else if (inverse_at_[slot] == none) {
-      inverse_at_[slot] = static_cast<NodeId>(inverses_.size());
       inverses_.emplace_back();
+      inverse_at_[slot] = static_cast<NodeId>(inverses_.size() - 1);
     }
     inverses_[inverse_at_[slot]] = {std::move(inverse)};
     measure(slot);

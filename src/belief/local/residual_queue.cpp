@@ -23,9 +23,9 @@ void ResidualQueue::wait(std::size_t slot, double squared) {
   Place& place = places_[slot];
   if (place.level > level) return;
   if (place.level > 0) remove(slot);
-  place.level = static_cast<std::uint8_t>(level + 1);
-  place.index = static_cast<NodeId>(levels_[level].size());
   levels_[level].push_back(static_cast<NodeId>(slot));
+  place.level = static_cast<std::uint8_t>(level + 1);
+  place.index = static_cast<NodeId>(levels_[level].size() - 1);
   top_ = std::max(top_, static_cast<std::size_t>(level) + 1);
 }
 

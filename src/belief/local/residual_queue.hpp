@@ -21,8 +21,11 @@ class BinaryWriter;
 /// when its slot is taken. Every call is O(1), and a slot waits once at most.
 class ResidualQueue {
  public:
-  /// Another slot, which does not wait.
-  void add_slot(double unit) { places_.push_back({.scale = 1.0 / (unit * unit)}); }
+  /// The slot after all others, which does not wait.
+  void add_slot(std::size_t slot, double unit) {
+    places_.resize(slot + 1);
+    places_[slot] = {.scale = 1.0 / (unit * unit)};
+  }
   /// The last slot takes the place of one that goes.
   void remove_slot(std::size_t slot);
   /// Offer the slot again afterwards.

@@ -109,6 +109,9 @@ class SparseEngine final : public Engine {
   // Edges: sparse_edges.cpp.
   [[nodiscard]] bool has_evidence() const;
   [[nodiscard]] std::size_t edges_in_a_step() const;
+  [[nodiscard]] bool side_by_side_pays() const;
+  SolveSummary solve_in_turn(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
+                             Eigen::MatrixXd& solutions, const Work& work);
   Changed change_edges(std::span<const Edge> edges, bool gains, const ComponentEvidence& evidence, const Work& work);
   void change_prior_variances(const EdgeColumns& columns, bool gains, PriorMatrix changed);
   std::optional<Changed> invert_with_edges(std::span<const Edge> edges, const ComponentEvidence& evidence,
