@@ -75,8 +75,8 @@ class LocalEngine final : public Engine {
 
  private:
   static constexpr NodeId none = LocalNodes::none;
-  /// A decision may look at so many times LocalOptions::most_nodes.
-  static constexpr std::size_t growth = 4;
+  /// A width that can be off by so many tolerances is worth a look at more nodes.
+  static constexpr double too_many_tolerances = 10.0;
 
   struct NearEvidence;
   /// Where a decision works.
@@ -143,8 +143,10 @@ class LocalEngine final : public Engine {
   // local_evaluate.cpp
   [[nodiscard]] Neighbourhood::Prior near_prior() const { return {prior_, diagonal_, barrier_}; }
   void walk(Workspace& work, NodeId node, double longest) const;
+  [[nodiscard]] std::size_t most_nodes_of_a_decision() const;
   [[nodiscard]] bool evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
-                                    std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const;
+                                    std::span<const std::uint8_t> allowed, double longest, std::size_t most_nodes,
+                                    const Evaluation& out) const;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 std::size_t most_nodes, const Evaluation& out) const;
   double evaluate_near(Workspace& work, std::span<const double> contexts, std::span<const std::uint8_t> allowed,

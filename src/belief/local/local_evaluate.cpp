@@ -71,10 +71,11 @@ void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
 /// the best choice. With B_i^{-1} at hand and excess = A_ii - low it is the sum of excess^m B_i^{-(m + 1)} x, which is
 /// cut off; what is cut off is known, too. Nodes whose evidence adds little are counted with |a|^2 and evidence_share.
 ///
-/// Means: as below, with S = {i}. Gives false where the evidence of others matters too much. O(walk) + O(d^2) a
-/// context.
+/// Means: as below, with S = {i}. Gives false where the evidence of others matters too much, and where the walk is far
+/// from its goal in a component of up to `most_nodes`, which can be known whole. O(walk) + O(d^2) a context.
 bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
-                                 std::span<const std::uint8_t> allowed, double longest, const Evaluation& out) const {
+                                 std::span<const std::uint8_t> allowed, double longest, std::size_t most_nodes,
+                                 const Evaluation& out) const {
   constexpr std::size_t few = 4;
   constexpr std::size_t most_terms = 12;
   constexpr std::size_t most_near = 32;                         // nodes whose evidence is looked at
@@ -87,6 +88,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
 
   // Where the precision is known within `enough`, standard deviations are within the tolerance.
   const double enough = 2.0 * options_.tolerance * low * std::sqrt(low) / longest;
+  if (high - low > too_many_tolerances * enough && node_count() <= most_nodes) return false;
   const double enough_for_others = std::max(enough, high - low);
   auto& near = work.evidence;
   near.clear();
@@ -307,14 +309,20 @@ double LocalEngine::evaluate_near(Workspace& work, std::span<const double> conte
 
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            const Evaluation& out) const {
-  evaluate(node, contexts, allowed, growth * options_.most_nodes, out);
+  evaluate(node, contexts, allowed, most_nodes_of_a_decision(), out);
+}
+
+/// How many nodes a decision looks at where it must: so many that the solves for 25 candidates take about 10 ms at
+/// most, with the default options.
+std::size_t LocalEngine::most_nodes_of_a_decision() const {
+  constexpr std::size_t few_dimensions = 10;
+  return (dimension_ <= few_dimensions ? 16 : 4) * options_.most_nodes;
 }
 
 /// The cheap way where it does. Else with the evidence of `LocalOptions::most_nodes` nodes, and of more, up to
 /// `most_nodes`, as long as a standard deviation can be off by many tolerances.
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            std::size_t most_nodes, const Evaluation& out) const {
-  constexpr double many = 10.0;
   const auto seed = static_cast<NodeId>(node);
   double longest = 0.0;
   for (std::size_t k = 0; k < out.means.size(); ++k) {
@@ -331,13 +339,13 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
     return;
   }
   auto work = workspaces_.take();
-  if (!evaluate_alone(*work, seed, contexts, allowed, longest, out)) {
+  if (!evaluate_alone(*work, seed, contexts, allowed, longest, most_nodes, out)) {
     work->walked_from = none;
     coarse_.step(work->coarse_step);
     for (std::size_t most = options_.most_nodes;; most = std::min(2 * most, most_nodes)) {
       work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, most);
       const double off = evaluate_near(*work, contexts, allowed, 0, out);
-      if (off <= many * options_.tolerance || most >= std::min(most_nodes, node_count())) break;
+      if (off <= too_many_tolerances * options_.tolerance || most >= std::min(most_nodes, node_count())) break;
     }
     for (std::size_t first = lane_count; first < out.means.size(); first += lane_count) {
       evaluate_near(*work, contexts, allowed, first, out);
