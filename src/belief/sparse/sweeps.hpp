@@ -29,6 +29,8 @@ class Sweeps {
   /// Sets D_j^{-1} of the node at this position.
   void set_inverse(std::size_t position, LowRankInverse<Scalar> inverse) { inverses_[position] = std::move(inverse); }
 
+  [[nodiscard]] const LowRankInverse<Scalar>& inverse(std::size_t position) const { return inverses_[position]; }
+
   /// Where r is to be written before solve, by position; what lies behind the dimension stays zero.
   [[nodiscard]] Scalar* residual(std::size_t position) { return residual_.data() + position * stride_; }
   [[nodiscard]] const Scalar* solution(std::size_t position) const { return solution_.data() + position * stride_; }
@@ -64,9 +66,7 @@ class Sweeps {
   CacheLineVector<Scalar> residual_;   // r at first, then z' of z = D (D + L)^{-1} r
   CacheLineVector<Scalar> reduced_;    // (D + L)^{-1} r
   CacheLineVector<Scalar> direction_;  // p' of p
-  CacheLineVector<Scalar> backward_;   // t = (D + L)^{-T} p
-  CacheLineVector<Scalar> forward_;    // s
-  CacheLineVector<Scalar> image_;      // g' of D q
+  CacheLineVector<Scalar> swept_;      // t = (D + L)^{-T} p, and s where the sweep forth has been
 };
 
 }  // namespace goblin
