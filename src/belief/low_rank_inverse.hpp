@@ -114,6 +114,51 @@ class LowRankInverse {
     }
   }
 
+  /// The same where a Number fills a register. Several sums at a time stay in registers, none waits for itself.
+  template <typename Number>
+  void apply_lanes(const Number* __restrict from, Number* __restrict to, std::size_t dimension) const {
+    const std::size_t step = stride(dimension);
+    if (!whole_) {
+      for (std::size_t r = 0; r < dimension; ++r) to[r] = scale_ * from[r];
+      const auto subtract = [&]<std::size_t Terms>(const Scalar* term, std::integral_constant<std::size_t, Terms>) {
+        Number even[Terms] = {};
+        Number odd[Terms] = {};
+        std::size_t r = 0;
+        for (; r + 2 <= dimension; r += 2) {
+          for (std::size_t k = 0; k < Terms; ++k) even[k] += term[k * step + r] * from[r];
+          for (std::size_t k = 0; k < Terms; ++k) odd[k] += term[k * step + r + 1] * from[r + 1];
+        }
+        if (r < dimension) {
+          for (std::size_t k = 0; k < Terms; ++k) even[k] += term[k * step + r] * from[r];
+        }
+        for (std::size_t k = 0; k < Terms; ++k) even[k] += odd[k];
+        for (r = 0; r < dimension; ++r) {
+          Number total = term[r] * even[0];
+          for (std::size_t k = 1; k < Terms; ++k) total += term[k * step + r] * even[k];
+          to[r] -= total;
+        }
+      };
+      const Scalar* term = terms_.data();
+      std::size_t left = terms_.size() / step;
+      for (; left >= 3; left -= 3, term += 3 * step) subtract(term, std::integral_constant<std::size_t, 3>{});
+      if (left == 2) subtract(term, std::integral_constant<std::size_t, 2>{});
+      if (left == 1) subtract(term, std::integral_constant<std::size_t, 1>{});
+      return;
+    }
+    const auto add_rows = [&]<std::size_t Rows>(std::size_t first, std::integral_constant<std::size_t, Rows>) {
+      Number totals[Rows] = {};
+      const Scalar* entries = terms_.data() + first;
+      for (std::size_t c = 0; c < dimension; ++c, entries += step) {
+        for (std::size_t k = 0; k < Rows; ++k) totals[k] += entries[k] * from[c];
+      }
+      for (std::size_t k = 0; k < Rows; ++k) to[first + k] = totals[k];
+    };
+    constexpr std::size_t rows = 5;
+    std::size_t r = 0;
+    for (; r + rows <= dimension; r += rows) add_rows(r, std::integral_constant<std::size_t, rows>{});
+    for (; r < dimension; ++r) add_rows(r, std::integral_constant<std::size_t, 1>{});
+  }
+
   /// The same for one vector in packs, `count` of them, where Row keeps packs at hand. Four terms at once: the sums
   /// over a term's numbers are most of the work.
   template <typename Row>

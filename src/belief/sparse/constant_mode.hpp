@@ -25,14 +25,16 @@ class ConstantMode {
     factor_.compute(coarse);
   }
 
-  /// E^{-1} times a sum over the nodes.
-  [[nodiscard]] Eigen::VectorXd solve(const Eigen::VectorXd& sum) const {
-    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(sum.size());
+  /// E^{-1} times a sum over the nodes, or several side by side.
+  template <typename Columns>
+  [[nodiscard]] Columns solve(const Columns& sum) const {
+    if (evidence_.size() == 0) return Columns::Zero(sum.rows(), sum.cols());
     return factor_.solve(sum);
   }
   /// The sum of all S_j y.
-  [[nodiscard]] Eigen::VectorXd evidence_times(const Eigen::VectorXd& y) const {
-    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(y.size());
+  template <typename Columns>
+  [[nodiscard]] Columns evidence_times(const Columns& y) const {
+    if (evidence_.size() == 0) return Columns::Zero(y.rows(), y.cols());
     return evidence_ * y;
   }
 

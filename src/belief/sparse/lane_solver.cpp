@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
-
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
+#include <utility>
 
 namespace goblin {
 namespace {
@@ -25,121 +24,105 @@ FloatLanes lanes_of(const std::array<double, lanes>& values) {
   return result;
 }
 
+Eigen::DiagonalMatrix<double, lanes> diagonal(const std::array<double, lanes>& values) {
+  return Eigen::DiagonalMatrix<double, lanes>(Eigen::Map<const Eigen::Vector<double, lanes>>(values.data()));
+}
+
 }  // namespace
 
-RootInverses::RootInverses(const Elimination& elimination, const PrecisionSolver& solver, std::size_t dimension)
-    : dimension_(dimension), roots_(elimination.node_count()) {
-  constexpr std::size_t fewest_for_whole = 5;  // times d: a term costs two products, four times an iteration
-  const auto d = static_cast<Index>(dimension);
-  const std::size_t stride = padded<double>(dimension);
-  const std::size_t blocks = (dimension + block - 1) / block;
-  for (std::size_t at = 0; at < roots_.size(); ++at) {
-    const NodeSum& sum = solver.observed(elimination.node(at));
-    const double pivot = elimination.pivot(at);
-    const auto count = static_cast<Index>(sum.rows.size() / stride);
-    const Eigen::Map<const MatrixXd, 0, Eigen::OuterStride<>> columns(sum.rows.data(), d, count,
-                                                                      Eigen::OuterStride<>(static_cast<Index>(stride)));
-    Root& root = roots_[at];
-    root.scale = static_cast<float>(1.0 / std::sqrt(pivot));
-    root.begin = numbers_.size();
-    if (!sum.whole && static_cast<std::size_t>(count) * fewest_for_whole <= dimension) {
-      if (count == 0) continue;
-      // X X^T = sum of value u u^T with u = X v / sqrt(value), for X^T X v = value v.
-      const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(columns.transpose() * columns);
-      const double smallest = 1e-14 * eigen.eigenvalues().maxCoeff();
-      for (Index k = 0; k < count; ++k) {
-        const double value = eigen.eigenvalues()[k];
-        if (!(value > smallest)) continue;
-        const Eigen::VectorXd u = columns * eigen.eigenvectors().col(k) / std::sqrt(value);
-        for (Index r = 0; r < d; ++r) numbers_.push_back(static_cast<float>(u[r]));
-        numbers_.push_back(static_cast<float>(value / (pivot + value + std::sqrt(pivot * (pivot + value)))));
-        ++root.terms;
-      }
-      continue;
-    }
-    MatrixXd precision = pivot * MatrixXd::Identity(d, d);
-    if (sum.whole) {
-      precision += columns;
-    } else {
-      precision.noalias() += columns * columns.transpose();
-    }
-    const MatrixXd inverse = precision.llt().matrixL().solve(MatrixXd::Identity(d, d));
-    root.whole = true;
-    numbers_.resize(root.begin + blocks * block * dimension, 0.0F);
-    for (Index r = 0; r < d; ++r) {
-      const auto row = static_cast<std::size_t>(r);
-      float* const to = numbers_.data() + root.begin + row / block * block * dimension + row % block;
-      for (Index c = 0; c <= r; ++c) to[static_cast<std::size_t>(c) * block] = static_cast<float>(inverse(r, c));
-    }
-  }
-}
+/// d numbers a lane that are the same at every node, in double and in single precision.
+class LaneSolver::Workspace::EveryNode {
+ public:
+  explicit EveryNode(std::size_t dimension)
+      : exact_(MatrixXd::Zero(static_cast<Index>(dimension), lanes)),
+        row_{.numbers = CacheLineVector<float>(dimension * lanes)} {}
 
-void RootInverses::apply_terms(const Root& root, const FloatLanes* from, FloatLanes* to) const {
-  const float* u = numbers_.data() + root.begin;
-  for (std::size_t r = 0; r < dimension_; ++r) to[r] = root.scale * from[r];
-  for (std::size_t k = 0; k < root.terms; ++k, u += dimension_ + 1) {
-    FloatLanes even{};
-    FloatLanes odd{};
-    std::size_t r = 0;
-    for (; r + 1 < dimension_; r += 2) {
-      even += u[r] * from[r];
-      odd += u[r + 1] * from[r + 1];
-    }
-    if (r < dimension_) even += u[r] * from[r];
-    const FloatLanes factor = (root.scale * u[dimension_]) * (even + odd);
-    for (r = 0; r < dimension_; ++r) to[r] -= u[r] * factor;
-  }
-}
-
-void RootInverses::apply(std::size_t position, const FloatLanes* from, FloatLanes* to) const {
-  const Root& root = roots_[position];
-  if (!root.whole) return apply_terms(root, from, to);
-  const float* rows = numbers_.data() + root.begin;
-  for (std::size_t first = 0; first < dimension_; first += block, rows += block * dimension_) {
-    const std::size_t used = std::min(block, dimension_ - first);
-    FloatLanes sums[block] = {};
-    const float* entries = rows;
-    for (std::size_t c = 0; c < first + used; ++c, entries += block) {
-      const FloatLanes value = from[c];
-      for (std::size_t k = 0; k < block; ++k) sums[k] += entries[k] * value;
-    }
-    for (std::size_t k = 0; k < used; ++k) to[first + k] = sums[k];
-  }
-}
-
-void RootInverses::apply_transposed(std::size_t position, const FloatLanes* from, FloatLanes* to) const {
-  const Root& root = roots_[position];
-  if (!root.whole) return apply_terms(root, from, to);
-  for (std::size_t first = 0; first < dimension_; first += block) {
-    const std::size_t used = std::min(block, dimension_ - first);
-    FloatLanes sums[block] = {};
-    for (std::size_t r = first; r < dimension_; ++r) {
-      const FloatLanes value = from[r];
-      const float* const entries =
-          numbers_.data() + root.begin + r / block * block * dimension_ + r % block + first * block;
-      if (used == block) {
-        for (std::size_t k = 0; k < block; ++k) sums[k] += entries[k * block] * value;
-      } else {
-        for (std::size_t k = 0; k < used; ++k) sums[k] += entries[k * block] * value;
+  void set(MatrixXd values) {
+    exact_ = std::move(values);
+    for (Index r = 0; r < exact_.rows(); ++r) {
+      FloatLanes& row = row_.at(0)[r];
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        row[lane] = static_cast<float>(exact_(r, static_cast<Index>(lane)));
       }
     }
-    for (std::size_t k = 0; k < used; ++k) to[first + k] = sums[k];
   }
-}
+  [[nodiscard]] const MatrixXd& exact() const { return exact_; }
+  [[nodiscard]] const FloatLanes* row() const { return row_.at(0); }
 
-LaneSolver::LaneSolver(const PriorMatrix& prior, const PrecisionSolver& solver, std::size_t dimension)
-    : prior_(prior), solver_(solver), dimension_(dimension), roots_(solver.elimination(), solver, dimension) {}
+ private:
+  MatrixXd exact_;
+  FloatLaneVector row_;
+};
+
+/// Sums of rows over the nodes: some nodes at a time as they are, and those sums in double precision.
+class LaneSolver::Workspace::RowTotal {
+ public:
+  explicit RowTotal(std::size_t dimension)
+      : dimension_(dimension),
+        some_{.numbers = CacheLineVector<float>(dimension * lanes)},
+        totals_{.numbers = CacheLineVector<double>(dimension * lanes)} {}
+
+  void clear() {
+    std::fill(some_.numbers.begin(), some_.numbers.end(), 0.0F);
+    std::fill(totals_.numbers.begin(), totals_.numbers.end(), 0.0);
+  }
+  [[nodiscard]] FloatLanes* some() { return some_.at(0); }
+  /// After every node.
+  void next_node(std::size_t node) {
+    constexpr std::size_t nodes_at_a_time = 32;
+    if (node % nodes_at_a_time == 0) flush();
+  }
+  [[nodiscard]] MatrixXd value() {
+    flush();
+    return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, lanes, Eigen::RowMajor>>(
+        totals_.numbers.data(), static_cast<Index>(dimension_), lanes);
+  }
+
+ private:
+  void flush() {
+    for (std::size_t r = 0; r < dimension_; ++r) {
+      *totals_.at(r) += widened(*some_.at(r));
+      *some_.at(r) = FloatLanes{};
+    }
+  }
+
+  std::size_t dimension_;
+  FloatLaneVector some_;
+  DoubleLaneVector totals_;
+};
+
+/// See Sweeps::solve_packs.
+struct LaneSolver::Workspace::Stage {
+  explicit Stage(std::size_t dimension)
+      : residual_y(dimension),
+        direction_y(dimension),
+        image_y(dimension),
+        common(dimension),
+        sum(dimension),
+        evidence(dimension) {}
+
+  EveryNode residual_y;   // y of z
+  EveryNode direction_y;  // y of p
+  EveryNode image_y;      // y of D q
+  EveryNode common;       // m, and in the end the part of the estimate that is the same at every node
+  RowTotal sum;
+  RowTotal evidence;    // of D v - pivot v, for one v or another
+  DoubleLanes total{};  // of products
+  DoubleLanes squares{};
+};
+
+LaneSolver::LaneSolver(const PriorMatrix& prior, PrecisionSolver& solver, std::size_t dimension)
+    : prior_(prior), solver_(solver), constant_(solver.constant_mode()), dimension_(dimension) {}
 
 LaneSolver::Workspace::Workspace(const LaneSolver& solver)
     : solver_(solver),
       elimination_(solver.solver_.elimination()),
       dimension_(solver.dimension_),
-      weights_(elimination_.weights().begin(), elimination_.weights().end()) {
+      weights_(elimination_.weights().begin(), elimination_.weights().end()),
+      buffer_{.numbers = CacheLineVector<float>(4 * dimension_ * lanes)} {
   const std::size_t size = elimination_.node_count() * dimension_ * lanes;
   for (auto* vector : {&solution_, &residual_}) vector->numbers.resize(size);
-  for (auto* vector : {&estimate_, &remainder_, &direction_, &image_, &backward_, &forward_}) {
-    vector->numbers.resize(size);
-  }
+  for (auto* vector : {&estimate_, &remainder_, &reduced_, &direction_, &swept_}) vector->numbers.resize(size);
 }
 
 /// b - N u where u is zero but at one node a column.
@@ -150,7 +133,8 @@ void LaneSolver::Workspace::find_residual_of_start(std::span<const Column> colum
   for (std::size_t lane = 0; lane < columns.size(); ++lane) {
     const auto& [node, right_hand_side, start, tolerance, minus] = columns[lane];
     const auto add = [&](std::size_t to, double factor, const double* row) {
-      for (std::size_t r = 0; r < dimension_; ++r) (*residual_.at(to * dimension_ + r))[lane] += factor * row[r];
+      DoubleLanes* const rows = residual_.at(elimination_.position(to) * dimension_);
+      for (std::size_t r = 0; r < dimension_; ++r) rows[r][lane] += factor * row[r];
     };
     add(node, 1.0, right_hand_side.data());
     if (minus != Column::nowhere) add(minus, -1.0, right_hand_side.data());
@@ -167,45 +151,6 @@ void LaneSolver::Workspace::find_residual_of_start(std::span<const Column> colum
   }
 }
 
-/// b - N u, in double precision.
-void LaneSolver::Workspace::find_residual(std::span<const Column> columns) {
-  const PriorMatrix& prior = solver_.prior_;
-  const std::size_t stride = padded<double>(dimension_);
-  std::fill(residual_.numbers.begin(), residual_.numbers.end(), 0.0);
-  for (std::size_t lane = 0; lane < columns.size(); ++lane) {
-    const Column& column = columns[lane];
-    for (std::size_t r = 0; r < dimension_; ++r) {
-      (*residual_.at(column.node * dimension_ + r))[lane] = column.right_hand_side[r];
-      if (column.minus == Column::nowhere) continue;
-      (*residual_.at(column.minus * dimension_ + r))[lane] = -column.right_hand_side[r];
-    }
-  }
-  for (std::size_t j = 0; j < prior.node_count(); ++j) {
-    const DoubleLanes* const u = solution_.at(j * dimension_);
-    DoubleLanes* const out = residual_.at(j * dimension_);
-    const auto neighbours = prior.graph().neighbours(j);
-    const auto weights = prior.graph().weights(j);
-    for (std::size_t r = 0; r < dimension_; ++r) out[r] -= prior.ridge(j) * u[r];
-    // Differences, so that a heavy edge between two nodes that are alike takes no digits.
-    for (std::size_t k = 0; k < neighbours.size(); ++k) {
-      const DoubleLanes* const other = solution_.at(neighbours[k] * dimension_);
-      const double weight = prior.coupling() * weights[k];
-      for (std::size_t r = 0; r < dimension_; ++r) out[r] += weight * (other[r] - u[r]);
-    }
-    const NodeSum& sum = solver_.solver_.observed(j);
-    const double* x = sum.rows.data();
-    for (std::size_t k = 0; k < sum.rows.size() / stride; ++k, x += stride) {
-      DoubleLanes factor{};
-      if (sum.whole) {
-        factor = u[k];
-      } else {
-        for (std::size_t r = 0; r < dimension_; ++r) factor += x[r] * u[r];
-      }
-      for (std::size_t r = 0; r < dimension_; ++r) out[r] -= x[r] * factor;
-    }
-  }
-}
-
 LaneSolver::Workspace::Numbers LaneSolver::Workspace::residual_norms() const {
   DoubleLanes total{};
   for (std::size_t k = 0; k < elimination_.node_count() * dimension_; ++k) {
@@ -217,143 +162,275 @@ LaneSolver::Workspace::Numbers LaneSolver::Workspace::residual_norms() const {
   return norms;
 }
 
+/// Four rows at a time: what waits for memory then waits for four.
 void LaneSolver::Workspace::add_neighbours(Elimination::Range range, const FloatLaneVector& vector,
-                                           FloatLanes* sums) const {
+                                           FloatLanes* __restrict sums) const {
+  const std::size_t d = dimension_;
   const NodeId* const others = elimination_.positions().data();
-  for (std::size_t k = range.first; k < range.last; ++k) {
-    const FloatLanes* const other = vector.at(others[k] * dimension_);
-    const float weight = weights_[k];
-    for (std::size_t r = 0; r < dimension_; ++r) sums[r] += weight * other[r];
+  const float* const weights = weights_.data();
+  std::size_t k = range.first;
+  for (; k + 4 <= range.last; k += 4) {
+    const FloatLanes* const a = vector.at(others[k] * d);
+    const FloatLanes* const b = vector.at(others[k + 1] * d);
+    const FloatLanes* const c = vector.at(others[k + 2] * d);
+    const FloatLanes* const e = vector.at(others[k + 3] * d);
+    for (std::size_t r = 0; r < d; ++r) {
+      sums[r] += (weights[k] * a[r] + weights[k + 1] * b[r]) + (weights[k + 2] * c[r] + weights[k + 3] * e[r]);
+    }
+  }
+  for (; k < range.last; ++k) {
+    const FloatLanes* const other = vector.at(others[k] * d);
+    for (std::size_t r = 0; r < d; ++r) sums[r] += weights[k] * other[r];
   }
 }
 
-/// One stage: u += the solution of N e = residual, lane by lane until its squared residual, as the sweeps measure it,
-/// has fallen by the square of its reduction.
-std::size_t LaneSolver::Workspace::correct(const Numbers& norms, const Numbers& reductions,
-                                           std::size_t max_iterations) {
+/// to = D^{-1} (from - S y).
+void LaneSolver::Workspace::apply_inverse(std::size_t position, const EveryNode& y, const FloatLanes* from,
+                                          FloatLanes* to) {
+  FloatLanes* const shifted = buffer_.at(3 * dimension_);
+  const auto pivot = static_cast<float>(elimination_.pivot(position));
+  for (std::size_t r = 0; r < dimension_; ++r) shifted[r] = from[r] + pivot * y.row()[r];
+  solver_.solver_.inverse(position).apply_lanes(shifted, to, dimension_);
+  for (std::size_t r = 0; r < dimension_; ++r) to[r] -= y.row()[r];
+}
+
+/// The residual over its length, r, and z. The constant part of r is taken out.
+void LaneSolver::Workspace::reduce(Stage& stage, const FloatLanes& inverse_norm) {
   const std::size_t d = dimension_;
   const std::size_t n = elimination_.node_count();
-  const RootInverses& roots = solver_.roots_;
-  FloatLaneVector buffer{.numbers = CacheLineVector<float>(3 * d * lanes)};
-  FloatLanes* const v = buffer.at(0);
-  FloatLanes* const a = v + d;
-  FloatLanes* const b = a + d;
-
-  FloatLanes inverse_norm{};
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    inverse_norm[lane] = norms[lane] > 0.0 ? static_cast<float>(1.0 / norms[lane]) : 0.0F;
-  }
-  DoubleLanes total{};
+  stage.sum.clear();
+  stage.squares = DoubleLanes{};
   for (std::size_t j = 0; j < n; ++j) {
-    const DoubleLanes* const from = residual_.at(elimination_.node(j) * d);
-    for (std::size_t r = 0; r < d; ++r) v[r] = __builtin_convertvector(from[r], FloatLanes) * inverse_norm;
-    add_neighbours(elimination_.earlier(j), forward_, v);
-    FloatLanes* const remainder = remainder_.at(j * d);
-    roots.apply(j, v, remainder);
-    roots.apply_transposed(j, remainder, forward_.at(j * d));
+    const DoubleLanes* const from = residual_.at(j * d);
+    FloatLanes* const z = remainder_.at(j * d);
+    FloatLanes* const sum = stage.sum.some();
     FloatLanes squares{};
-    for (std::size_t r = 0; r < d; ++r) squares += remainder[r] * remainder[r];
-    total += widened(squares);
+    for (std::size_t r = 0; r < d; ++r) {
+      z[r] = __builtin_convertvector(from[r], FloatLanes) * inverse_norm;
+      sum[r] += z[r];
+      squares += z[r] * z[r];
+    }
+    stage.sum.next_node(j);
+    stage.squares += widened(squares / static_cast<float>(elimination_.pivot(j)));
   }
-  std::fill(estimate_.numbers.begin(), estimate_.numbers.end(), 0.0F);
-  Numbers inner{};
-  Numbers goal{};
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    inner[lane] = total[lane];
-    goal[lane] = total[lane] * reductions[lane] * reductions[lane];
+  stage.residual_y.set(solver_.constant_.solve(stage.sum.value()));
+  stage.evidence.clear();
+  stage.total = DoubleLanes{};
+  FloatLanes* const v = buffer_.at(0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const auto pivot = static_cast<float>(elimination_.pivot(j));
+    const auto ridge = static_cast<float>(elimination_.ridge(j));
+    FloatLanes* const z = remainder_.at(j * d);
+    FloatLanes* const reduced = reduced_.at(j * d);
+    for (std::size_t r = 0; r < d; ++r) v[r] = z[r] - ridge * stage.residual_y.row()[r];
+    add_neighbours(elimination_.earlier(j), reduced_, v);
+    apply_inverse(j, stage.residual_y, v, reduced);
+    FloatLanes* const evidence = stage.evidence.some();
+    FloatLanes products{};
+    for (std::size_t r = 0; r < d; ++r) {
+      z[r] = v[r];
+      products += v[r] * reduced[r];
+      evidence[r] += v[r] - pivot * reduced[r];
+    }
+    stage.evidence.next_node(j);
+    stage.total += widened(products);
   }
-  Numbers steps{};
-  Numbers turns{};
-  std::size_t iterations = 0;
-  for (;; ++iterations) {
-    bool done = true;
-    for (std::size_t lane = 0; lane < lanes; ++lane) done = done && !(inner[lane] > goal[lane]);
-    if (done || iterations >= max_iterations) break;
-    const FloatLanes step = lanes_of(steps);
-    const FloatLanes turn = lanes_of(turns);
-    total = DoubleLanes{};
-    for (std::size_t j = n; j-- > 0;) {
-      FloatLanes* const p = direction_.at(j * d);
-      FloatLanes* const remainder = remainder_.at(j * d);
-      if (iterations == 0) {
-        std::copy_n(remainder, d, p);
-      } else {
-        FloatLanes* const x = estimate_.at(j * d);
-        const FloatLanes* const q = image_.at(j * d);
-        FloatLanes squares{};
-        for (std::size_t r = 0; r < d; ++r) {
-          const FloatLanes less = remainder[r] - step * q[r];
-          x[r] += step * p[r];
-          p[r] = less + turn * p[r];
-          remainder[r] = less;
-          squares += less * less;
-        }
-        total += widened(squares);
-      }
-      std::fill_n(v, d, FloatLanes{});
-      add_neighbours(elimination_.later(j), backward_, v);
-      roots.apply(j, v, a);
-      for (std::size_t r = 0; r < d; ++r) a[r] += p[r];
-      roots.apply_transposed(j, a, backward_.at(j * d));
+}
+
+/// p = z + turn p and t = (D + L)^{-T} p. The total is 2 p'.t - t.g' + (diagonal - pivot) t.t, where g' is that of D t.
+void LaneSolver::Workspace::sweep_back(Stage& stage, const FloatLanes& turn) {
+  const std::size_t d = dimension_;
+  FloatLanes* const v = buffer_.at(0);
+  FloatLanes* const direction = v + d;
+  stage.sum.clear();
+  stage.evidence.clear();
+  stage.total = DoubleLanes{};
+  for (std::size_t j = elimination_.node_count(); j-- > 0;) {
+    const auto pivot = static_cast<float>(elimination_.pivot(j));
+    const auto ridge = static_cast<float>(elimination_.ridge(j));
+    const auto shift = static_cast<float>(elimination_.diagonal(j) - elimination_.pivot(j));
+    const FloatLanes* const z = remainder_.at(j * d);
+    FloatLanes* const p = direction_.at(j * d);
+    FloatLanes* const t = swept_.at(j * d);
+    for (std::size_t r = 0; r < d; ++r) v[r] = direction[r] = p[r] = z[r] + turn * p[r];
+    add_neighbours(elimination_.later(j), swept_, v);
+    apply_inverse(j, stage.direction_y, v, t);
+    FloatLanes* const sum = stage.sum.some();
+    FloatLanes* const evidence = stage.evidence.some();
+    FloatLanes products{};
+    for (std::size_t r = 0; r < d; ++r) {
+      products += t[r] * (direction[r] + direction[r] - v[r] + shift * t[r]);
+      evidence[r] += v[r] - pivot * t[r];
+      sum[r] += ridge * t[r];
     }
-    if (iterations > 0) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) inner[lane] = total[lane];
-    }
-    DoubleLanes curvature{};
-    DoubleLanes image_norm{};
-    for (std::size_t j = 0; j < n; ++j) {
-      const auto shift = static_cast<float>(elimination_.diagonal(j) - elimination_.pivot(j));
-      const FloatLanes* const p = direction_.at(j * d);
-      const FloatLanes* const t = backward_.at(j * d);
-      FloatLanes* const q = image_.at(j * d);
-      FloatLanes* const s = forward_.at(j * d);
-      for (std::size_t r = 0; r < d; ++r) v[r] = shift * t[r];
-      add_neighbours(elimination_.earlier(j), forward_, v);
-      roots.apply(j, v, a);
-      FloatLanes products{};
-      FloatLanes squares{};
-      for (std::size_t r = 0; r < d; ++r) {
-        const FloatLanes value = a[r] + p[r];
-        products += p[r] * value;
-        squares += value * value;
-        b[r] = value;
-      }
-      curvature += widened(products);
-      image_norm += widened(squares);
-      std::copy_n(b, d, q);
-      roots.apply_transposed(j, b, s);
-      for (std::size_t r = 0; r < d; ++r) s[r] -= t[r];
-    }
-    // A lane that is done, or never had anything to do, stands still.
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      steps[lane] = turns[lane] = 0.0;
-      if (!(inner[lane] > goal[lane]) || !(curvature[lane] > 0.0)) continue;
-      steps[lane] = inner[lane] / curvature[lane];
-      const double next = steps[lane] * steps[lane] * image_norm[lane] - inner[lane];
-      turns[lane] = next / inner[lane];
-      inner[lane] = next;
-    }
+    stage.sum.next_node(j);
+    stage.evidence.next_node(j);
+    stage.total += widened(products);
   }
-  // u = G^{-T} x.
-  const FloatLanes step = lanes_of(steps);
-  const DoubleLanes norm = [&] {
-    DoubleLanes result{};
-    for (std::size_t lane = 0; lane < lanes; ++lane) result[lane] = norms[lane];
-    return result;
-  }();
-  for (std::size_t j = n; j-- > 0;) {
-    const FloatLanes* const x = estimate_.at(j * d);
+}
+
+/// D q = p + (diagonal - pivot) t - (ridge I + S) m + sum of w s; then a step along t. The total is r.z'.
+void LaneSolver::Workspace::sweep_forth(Stage& stage, const FloatLanes& step) {
+  const std::size_t d = dimension_;
+  FloatLanes* const v = buffer_.at(0);
+  FloatLanes* const q = v + d;
+  stage.evidence.clear();
+  stage.total = DoubleLanes{};
+  for (std::size_t j = 0; j < elimination_.node_count(); ++j) {
+    const auto pivot = static_cast<float>(elimination_.pivot(j));
+    const auto ridge = static_cast<float>(elimination_.ridge(j));
+    const auto shift = static_cast<float>(elimination_.diagonal(j) - elimination_.pivot(j));
     const FloatLanes* const p = direction_.at(j * d);
-    std::fill_n(v, d, FloatLanes{});
-    add_neighbours(elimination_.later(j), backward_, v);
-    roots.apply(j, v, a);
-    for (std::size_t r = 0; r < d; ++r) a[r] += x[r] + step * p[r];
-    FloatLanes* const t = backward_.at(j * d);
-    roots.apply_transposed(j, a, t);
-    DoubleLanes* const u = solution_.at(elimination_.node(j) * d);
-    for (std::size_t r = 0; r < d; ++r) u[r] += norm * widened(t[r]);
+    FloatLanes* const t = swept_.at(j * d);
+    FloatLanes* const u = estimate_.at(j * d);
+    FloatLanes* const z = remainder_.at(j * d);
+    FloatLanes* const reduced = reduced_.at(j * d);
+    for (std::size_t r = 0; r < d; ++r) v[r] = p[r] + shift * t[r] - ridge * stage.common.row()[r];
+    add_neighbours(elimination_.earlier(j), swept_, v);
+    apply_inverse(j, stage.image_y, v, q);
+    FloatLanes* const evidence = stage.evidence.some();
+    FloatLanes products{};
+    for (std::size_t r = 0; r < d; ++r) {
+      const FloatLanes less_reduced = reduced[r] - step * q[r];
+      const FloatLanes less = z[r] - step * v[r];
+      products += less_reduced * less;
+      evidence[r] += less - pivot * less_reduced;
+      u[r] += step * t[r];
+      t[r] = q[r] - t[r];
+      reduced[r] = less_reduced;
+      z[r] = less;
+    }
+    stage.evidence.next_node(j);
+    stage.total += widened(products);
   }
+}
+
+/// One stage: u += the solution of N e = residual, until in every lane its squared residual, as the sweeps measure it,
+/// has fallen by the square of its reduction. Then the true residual.
+std::size_t LaneSolver::Workspace::correct(const Numbers& norms, const Numbers& reductions,
+                                           std::size_t max_iterations) {
+  const ConstantMode& constant = solver_.constant_;
+  constexpr auto epsilon = static_cast<double>(std::numeric_limits<float>::epsilon());
+  const auto count = static_cast<double>(elimination_.node_count());
+  Stage stage(dimension_);
+  Numbers inverse_norms{};
+  for (std::size_t lane = 0; lane < lanes; ++lane) inverse_norms[lane] = norms[lane] > 0.0 ? 1.0 / norms[lane] : 0.0;
+  reduce(stage, lanes_of(inverse_norms));
+  std::fill(estimate_.numbers.begin(), estimate_.numbers.end(), 0.0F);
+  MatrixXd same = stage.residual_y.exact();
+
+  // r.z from r.z' and the sum of z' - pivot r, and what of it is rounding.
+  Numbers inner{};
+  Numbers rounding{};
+  const auto find_inner = [&] {
+    const MatrixXd& y = stage.residual_y.exact();
+    const MatrixXd of_y = constant.evidence_times(y);
+    const MatrixXd evidence = stage.evidence.value();
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const auto c = static_cast<Index>(lane);
+      inner[lane] = stage.total[lane] - y.col(c).dot(evidence.col(c) - of_y.col(c));
+      rounding[lane] = std::max(100.0 * epsilon * epsilon * stage.squares[lane],
+                                4.0 * epsilon * y.col(c).dot(of_y.col(c)) / std::sqrt(count));
+    }
+  };
+  find_inner();
+  Numbers goals{};
+  Numbers turns{};
+  for (std::size_t lane = 0; lane < lanes; ++lane) goals[lane] = inner[lane] * reductions[lane] * reductions[lane];
+  std::fill(direction_.numbers.begin(), direction_.numbers.end(), 0.0F);
+  std::size_t iterations = 0;
+  for (; iterations < max_iterations; ++iterations) {
+    bool reached = true;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      reached = reached && !(inner[lane] > std::max(goals[lane], rounding[lane]));
+    }
+    if (reached) break;
+    stage.direction_y.set(stage.residual_y.exact() + stage.direction_y.exact() * diagonal(turns));
+    sweep_back(stage, lanes_of(turns));
+    const MatrixXd& y = stage.direction_y.exact();
+    const MatrixXd evidence = stage.evidence.value() - constant.evidence_times(y);  // the sum of S_j t_j
+    const MatrixXd lost = stage.sum.value() + evidence;                             // W^T N t
+    stage.common.set(constant.solve(lost));
+    stage.image_y.set(y + stage.common.exact());
+    Numbers steps{};
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const auto c = static_cast<Index>(lane);
+      const double curvature =
+          stage.total[lane] - y.col(c).dot(evidence.col(c)) - stage.common.exact().col(c).dot(lost.col(c));
+      if (inner[lane] > rounding[lane] && curvature > 0.0) {
+        steps[lane] = inner[lane] / curvature;
+      } else {
+        goals[lane] = inner[lane];  // stands still
+      }
+    }
+    sweep_forth(stage, lanes_of(steps));
+    same -= stage.common.exact() * diagonal(steps);
+    stage.residual_y.set(stage.residual_y.exact() - stage.image_y.exact() * diagonal(steps));
+    const Numbers before = inner;
+    find_inner();
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      turns[lane] = steps[lane] > 0.0 ? std::max(0.0, inner[lane] / before[lane]) : 0.0;
+    }
+  }
+  add_estimate(same, norms);
   return iterations;
+}
+
+/// u += norm e and residual -= norm N e in double precision, where e is the estimate and what is the same everywhere.
+void LaneSolver::Workspace::add_estimate(const MatrixXd& same, const Numbers& norms) {
+  const std::size_t d = dimension_;
+  const std::size_t stride = padded<double>(dimension_);
+  const NodeId* const others = elimination_.positions().data();
+  const double* const weights = elimination_.weights().data();
+  DoubleLaneVector buffer{.numbers = CacheLineVector<double>(3 * d * lanes)};
+  DoubleLanes* const everywhere = buffer.at(0);
+  DoubleLanes* __restrict const e = everywhere + d;
+  DoubleLanes* __restrict const image = e + d;
+  DoubleLanes norm{};
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    norm[lane] = norms[lane];
+    for (std::size_t r = 0; r < d; ++r) everywhere[r][lane] = same(static_cast<Index>(r), static_cast<Index>(lane));
+  }
+  for (std::size_t j = 0; j < elimination_.node_count(); ++j) {
+    const FloatLanes* const estimate = estimate_.at(j * d);
+    std::fill_n(image, d, DoubleLanes{});
+    for (std::size_t r = 0; r < d; ++r) e[r] = widened(estimate[r]);
+    // Differences, so that a heavy edge between two nodes that are alike takes no digits.
+    std::size_t k = elimination_.earlier(j).first;
+    const std::size_t last = elimination_.later(j).last;
+    for (; k + 2 <= last; k += 2) {
+      const FloatLanes* const a = estimate_.at(others[k] * d);
+      const FloatLanes* const b = estimate_.at(others[k + 1] * d);
+      for (std::size_t r = 0; r < d; ++r) {
+        image[r] += weights[k] * (e[r] - widened(a[r])) + weights[k + 1] * (e[r] - widened(b[r]));
+      }
+    }
+    if (k < last) {
+      const FloatLanes* const other = estimate_.at(others[k] * d);
+      for (std::size_t r = 0; r < d; ++r) image[r] += weights[k] * (e[r] - widened(other[r]));
+    }
+    for (std::size_t r = 0; r < d; ++r) {
+      e[r] += everywhere[r];
+      image[r] += elimination_.ridge(j) * e[r];
+    }
+    const NodeSum& sum = solver_.solver_.observed(elimination_.node(j));
+    const double* x = sum.rows.data();
+    for (std::size_t row = 0; row < sum.rows.size() / stride; ++row, x += stride) {
+      DoubleLanes factor{};
+      if (sum.whole) {
+        factor = e[row];
+      } else {
+        for (std::size_t r = 0; r < d; ++r) factor += x[r] * e[r];
+      }
+      for (std::size_t r = 0; r < d; ++r) image[r] += x[r] * factor;
+    }
+    DoubleLanes* const u = solution_.at(j * d);
+    DoubleLanes* const residual = residual_.at(j * d);
+    for (std::size_t r = 0; r < d; ++r) {
+      u[r] += norm * e[r];
+      residual[r] -= norm * image[r];
+    }
+  }
 }
 
 std::array<LaneSolver::Solved, lanes> LaneSolver::Workspace::solve(std::span<const Column> columns,
@@ -366,9 +443,10 @@ std::array<LaneSolver::Solved, lanes> LaneSolver::Workspace::solve(std::span<con
   Numbers lengths{};
   for (std::size_t lane = 0; lane < columns.size(); ++lane) {
     const Column& column = columns[lane];
+    DoubleLanes* const u = solution_.at(elimination_.position(column.node) * dimension_);
     for (std::size_t r = 0; r < dimension_; ++r) {
       lengths[lane] += column.right_hand_side[r] * column.right_hand_side[r];
-      (*solution_.at(column.node * dimension_ + r))[lane] = column.start[r];
+      u[r][lane] = column.start[r];
     }
     lengths[lane] = std::sqrt((column.minus == Column::nowhere ? 1.0 : 2.0) * lengths[lane]);
   }
@@ -385,7 +463,6 @@ std::array<LaneSolver::Solved, lanes> LaneSolver::Workspace::solve(std::span<con
     }
     if (done) break;
     iterations += correct(norms, reductions, max_iterations - iterations);
-    find_residual(columns);
     const Numbers before = norms;
     norms = residual_norms();
     bool gains = false;

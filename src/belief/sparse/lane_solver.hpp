@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include <Eigen/Core>
+
 namespace goblin {
 
 /// Sixteen floats and sixteen doubles: a number of each of sixteen right-hand sides.
@@ -34,51 +36,18 @@ struct DoubleLaneVector {
   }
 };
 
-/// D^{-1} = W^T W for D = pivot I + S of every node, in single precision: what LaneSolver multiplies with.
-///
-/// With few contexts W = (I - sum of g u u^T) / sqrt(pivot), u orthonormal; else W is the inverse of a Cholesky factor
-/// of D, in blocks of rows.
-class RootInverses {
- public:
-  RootInverses(const Elimination& elimination, const PrecisionSolver& solver, std::size_t dimension);
-
-  /// to = W from and to = W^T from, d lanes each; not in place.
-  void apply(std::size_t position, const FloatLanes* from, FloatLanes* to) const;
-  void apply_transposed(std::size_t position, const FloatLanes* from, FloatLanes* to) const;
-
- private:
-  static constexpr std::size_t block = 13;  // rows: as many sums as registers hold, and twice that is 26
-
-  struct Root {
-    float scale = 1.0F;
-    bool whole = false;
-    std::size_t begin = 0;  // in numbers_
-    std::size_t terms = 0;
-  };
-  void apply_terms(const Root& root, const FloatLanes* from, FloatLanes* to) const;
-
-  std::size_t dimension_;
-  std::vector<Root> roots_;         // by position
-  CacheLineVector<float> numbers_;  // u after u, each followed by g; or blocks of rows, column after column
-};
-
 /// Solves N u = b for sixteen right-hand sides side by side, in the lanes. What the sweeps read of the graph and of the
 /// evidence is then read once for all of them.
 ///
-/// The method is that of PrecisionSolver: sweeps in single precision, residuals in double. Only the variables differ.
-/// With D = W^{-1} W^{-T} and G = (D + L) W^T it is plain conjugate gradients on G^{-1} N G^{-T}: per node, with sums
-/// over its neighbours,
-///
-///     back:   t = W^T (p + W sum over later nodes of w t)
-///     forth:  q = p + W ((diagonal - pivot) t + sum over earlier nodes of w s),   s = W^T q - t,
-///
-/// which passes over fewer vectors.
+/// The method is that of PrecisionSolver, with its D_j^{-1}: sweeps in single precision (Sweeps has the formulas),
+/// residuals in double. An iteration passes fourteen times over a vector; these no longer fit into a core's cache, so
+/// what counts is how many there are.
 class LaneSolver {
  public:
   static constexpr std::size_t lanes = 16;
 
   /// Of the evidence that the solver has now. Both must outlive it.
-  LaneSolver(const PriorMatrix& prior, const PrecisionSolver& solver, std::size_t dimension);
+  LaneSolver(const PriorMatrix& prior, PrecisionSolver& solver, std::size_t dimension);
 
   /// b is zero but at one node, and may have the opposite at another; u begins with `start` at the first.
   struct Column {
@@ -95,14 +64,14 @@ class LaneSolver {
     double residual = 0.0;  // |b - N u| / |b|
   };
 
-  /// What one thread works with: six vectors of n d floats a lane, two of doubles.
+  /// What one thread works with: five vectors of n d floats a lane, two of doubles.
   class Workspace;
 
  private:
   const PriorMatrix& prior_;
   const PrecisionSolver& solver_;
+  const ConstantMode& constant_;
   std::size_t dimension_;
-  RootInverses roots_;
 };
 
 /// A column a lane, at most sixteen.
@@ -114,32 +83,38 @@ class LaneSolver::Workspace {
   std::array<Solved, lanes> solve(std::span<const Column> columns, std::size_t max_iterations);
   /// Entry r of a node, a lane for each column.
   [[nodiscard]] const DoubleLanes& solution(std::size_t node, std::size_t r) const {
-    return *solution_.at(node * dimension_ + r);
+    return *solution_.at(elimination_.position(node) * dimension_ + r);
   }
 
  private:
   using Numbers = std::array<double, lanes>;
+  class EveryNode;
+  class RowTotal;
+  struct Stage;
 
   void find_residual_of_start(std::span<const Column> columns);
-  void find_residual(std::span<const Column> columns);
   [[nodiscard]] Numbers residual_norms() const;
   std::size_t correct(const Numbers& norms, const Numbers& reductions, std::size_t max_iterations);
-  void add_neighbours(Elimination::Range range, const FloatLaneVector& vector, FloatLanes* sums) const;
+  void reduce(Stage& stage, const FloatLanes& inverse_norm);
+  void sweep_back(Stage& stage, const FloatLanes& turn);
+  void sweep_forth(Stage& stage, const FloatLanes& step);
+  void add_estimate(const Eigen::MatrixXd& same, const Numbers& norms);
+  void add_neighbours(Elimination::Range range, const FloatLaneVector& vector, FloatLanes* __restrict sums) const;
+  void apply_inverse(std::size_t position, const EveryNode& y, const FloatLanes* from, FloatLanes* to);
 
   const LaneSolver& solver_;
   const Elimination& elimination_;
   std::size_t dimension_;
   std::vector<float> weights_;  // as the elimination's
-  // By node, n * d.
+  FloatLaneVector buffer_;      // of one node, 4 * d
+  // By position, n * d.
   DoubleLaneVector solution_;
   DoubleLaneVector residual_;
-  // By position, n * d.
-  FloatLaneVector estimate_;   // x
-  FloatLaneVector remainder_;  // r
-  FloatLaneVector direction_;  // p
-  FloatLaneVector image_;      // q
-  FloatLaneVector backward_;   // t
-  FloatLaneVector forward_;    // s
+  FloatLaneVector estimate_;   // what a stage adds to the solution
+  FloatLaneVector remainder_;  // z' of z = D (D + L)^{-1} r
+  FloatLaneVector reduced_;    // (D + L)^{-1} r
+  FloatLaneVector direction_;  // p'
+  FloatLaneVector swept_;      // t, and s where the sweep forth has been
 };
 
 }  // namespace goblin

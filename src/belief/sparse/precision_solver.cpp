@@ -115,8 +115,7 @@ void PrecisionSolver::set_sum(std::size_t node, std::span<const double> packed) 
   set_sum(node, std::move(sum));
 }
 
-/// O(d^3), and O(n d^2) where sums have been set.
-void PrecisionSolver::find_constant_mode() {
+const ConstantMode& PrecisionSolver::constant_mode() {
   const auto d = static_cast<Index>(dimension_);
   if (!evidence_known_) {
     evidence_ = MatrixXd::Zero(d, d);
@@ -133,6 +132,7 @@ void PrecisionSolver::find_constant_mode() {
     evidence_known_ = true;
   }
   constant_ = ConstantMode(prior_.total_ridge(), evidence_);
+  return constant_;
 }
 
 void PrecisionSolver::clear() {
@@ -243,7 +243,7 @@ PrecisionSolver::Solved PrecisionSolver::solve(double tolerance, std::size_t max
     return solved;
   }
   const double goal = tolerance * length;
-  find_constant_mode();
+  constant_mode();
   double norm = compute_residual_of_start();
   const std::size_t most_in_single = max_iterations / 2;
   bool in_single = true;
@@ -288,7 +288,7 @@ double PrecisionSolver::bytes(std::size_t nodes, std::size_t edges, std::size_t 
   const auto d = static_cast<double>(dimension);
   const auto doubles = static_cast<double>(padded<double>(dimension));
   const auto floats = static_cast<double>(padded<float>(dimension));
-  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (7.0 + d) * floats + sizeof(NodeSum) + 112.0;
+  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (5.0 + d) * floats + sizeof(NodeSum) + 112.0;
   return static_cast<double>(nodes) * per_node + 32.0 * static_cast<double>(edges);
 }
 

@@ -35,6 +35,10 @@ class PrecisionSolver {
 
   void observe(std::size_t node, std::span<const double> context);
   [[nodiscard]] const Elimination& elimination() const { return elimination_; }
+  /// Of the evidence there is now: O(d^3), and O(n d^2) where sums have been set.
+  const ConstantMode& constant_mode();
+  /// D_j^{-1} of the node at this position.
+  [[nodiscard]] const LowRankInverse<float>& inverse(std::size_t position) const { return sweeps_.inverse(position); }
   [[nodiscard]] const NodeSum& observed(std::size_t node) const { return sums_[node]; }
   void set_sum(std::size_t node, NodeSum sum);
   /// From S as UserEvidence::contexts packs it. O(d^3).
@@ -63,8 +67,6 @@ class PrecisionSolver {
  private:
   [[nodiscard]] double compute_residual();
   [[nodiscard]] double compute_residual_of_start();
-  void find_constant_mode();
-  [[nodiscard]] LowRankInverse<float> inverse_of_node(std::size_t node, double pivot) const;
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 

@@ -82,10 +82,14 @@ class SparseEngine::Chunk {
     return engine_.solve_side_by_side(systems, sizes, solutions_, work);
   }
 
-  /// L, and at the lessons' own nodes Z in the place of Y.
+  /// L, and Z at the lessons' own nodes.
   void factor() {
     const std::size_t count = lessons_.size();
     covariances_.resize(count);
+    own_.resize(row_of(count), solutions_.cols());
+    for (std::size_t k = 0; k < count; ++k) {
+      rows(k) = solutions_.middleRows(row_of(lessons_[k].node), dimension());
+    }
     for (std::size_t k = 0; k < count; ++k) {
       const NodeLesson& lesson = lessons_[k];
       const Index first = begins_[k];
@@ -101,19 +105,14 @@ class SparseEngine::Chunk {
       inner.noalias() += lesson.contexts.transpose() * rows(k).middleCols(first, width);
       const MatrixXd lower = (0.5 * (inner + inner.transpose())).llt().matrixL();
       factor_.block(first, first, width, width) = lower;
-      for (std::size_t other = 0; other < count; ++other) {
-        auto part = rows(other).middleCols(first, width);
-        lower.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(part);
-      }
+      auto part = own_.middleCols(first, width);
+      lower.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(part);
       for (std::size_t later = k + 1; later < count; ++later) {
-        const Index at = begins_[later];
-        const Index size = lessons_[later].contexts.cols();
-        auto below = factor_.block(at, first, size, width);
-        below.noalias() = lessons_[later].contexts.transpose() * rows(later).middleCols(first, width);
-        for (std::size_t other = 0; other < count; ++other) {
-          rows(other).middleCols(at, size).noalias() -= rows(other).middleCols(first, width) * below.transpose();
-        }
+        factor_.block(begins_[later], first, lessons_[later].contexts.cols(), width).noalias() =
+            lessons_[later].contexts.transpose() * rows(later).middleCols(first, width);
       }
+      const Index rest = own_.cols() - begins_[k + 1];
+      own_.rightCols(rest).noalias() -= part * factor_.block(begins_[k + 1], first, rest, width).transpose();
       // C_i becomes (C_i^{-1} + X X^T)^{-1} = R (I + R^T X X^T R)^{-1} R^T with C_i = R R^T: nothing cancels.
       const MatrixXd root = own.llt().matrixL();
       const MatrixXd seen = lesson.contexts.transpose() * root;
@@ -168,13 +167,14 @@ class SparseEngine::Chunk {
   [[nodiscard]] Index row_of(std::size_t node) const { return static_cast<Index>(node) * dimension(); }
   /// The rows of a lesson's node.
   [[nodiscard]] Eigen::Block<MatrixXd> rows(std::size_t lesson) {
-    return solutions_.block(row_of(lessons_[lesson].node), 0, dimension(), solutions_.cols());
+    return own_.block(row_of(lesson), 0, dimension(), own_.cols());
   }
 
   SparseEngine& engine_;
   std::span<const NodeLesson> lessons_;
   std::vector<Index> begins_;          // of the lessons' columns
   MatrixXd solutions_;                 // Y; row j * d + r is entry r of node j
+  MatrixXd own_;                       // Y, and then Z, of the lessons' nodes, one below the other
   MatrixXd factor_;                    // L
   std::vector<MatrixXd> covariances_;  // of the lessons' nodes, each as its own lesson leaves it
 };

@@ -66,9 +66,7 @@ class Sweeps {
   CacheLineVector<Scalar> residual_;   // r at first, then z' of z = D (D + L)^{-1} r
   CacheLineVector<Scalar> reduced_;    // (D + L)^{-1} r
   CacheLineVector<Scalar> direction_;  // p' of p
-  CacheLineVector<Scalar> backward_;   // t = (D + L)^{-T} p
-  CacheLineVector<Scalar> forward_;    // s
-  CacheLineVector<Scalar> image_;      // g' of D q
+  CacheLineVector<Scalar> swept_;      // t = (D + L)^{-T} p, and s where the sweep forth has been
 };
 
 }  // namespace goblin
