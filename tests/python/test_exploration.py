@@ -44,7 +44,7 @@ def test_functions_make_texts() -> None:
         (lambda: goblin.epsilon_greedy(2), ValueError, r"^epsilon: 2 \(must be between 0 and 1\)$"),
         (lambda: goblin.ucb(0.1, epsilon=-1), ValueError, r"^epsilon: -1 \(must be between 0 and 1\)$"),
         (lambda: goblin.ucb("x"), TypeError, r"^alpha: 'x' \(must be a number\)$"),  # type: ignore[arg-type]
-        (lambda: goblin.greedy(1), TypeError, ""),  # type: ignore[call-arg]
+        (lambda: goblin.greedy(1), TypeError, "greedy"),  # type: ignore[call-arg]
     ]
     for call, error, message in wrong:
         with pytest.raises(error, match=message):
