@@ -475,6 +475,38 @@ TEST(ThompsonRule, works_at_the_ends_of_what_is_allowed) {
   }
 }
 
+/// Where local looks at few nodes only, what it knows of C_i has two ends that are apart.
+TEST(ThompsonRule, draws_from_the_upper_end_with_the_engine_local) {
+  const Scenario scenario{
+      .name = "upper", .graph = generate::random({.nodes = 200, .edges = 900, .seed = 4}), .dimension = 2, .arms = 4};
+  const auto made = [&](EngineKind kind) {
+    auto bandit =
+        Bandit::gob_lin(scenario.graph, {.dimension = 2,
+                                         .exploration = Exploration::thompson(0.5),
+                                         .engine = {.kind = kind, .local = {.tolerance = 0.1, .most_nodes = 4}}});
+    for (std::size_t t = 0; t < 400; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    return bandit;
+  };
+  const Bandit exact = made(EngineKind::dense);
+  const Bandit local = made(EngineKind::local);
+  double wider = 0.0;
+  for (NodeId user = 0; user < 50; ++user) {
+    const auto round = scenario.round(1000 + user);
+    const Decision truth = exact.select(user, {round.contexts, 2}, {}, Draw{.samples = 0});
+    const Decision decision = local.select(user, {round.contexts, 2}, {}, Draw{.samples = 0});
+    for (std::size_t arm = 0; arm < 4; ++arm) {
+      EXPECT_GE(decision.widths[arm], truth.widths[arm] - 1e-9);
+      EXPECT_LE(std::abs(decision.means[arm] + decision.widths[arm] - truth.means[arm] - truth.widths[arm]),
+                decision.bounds[arm] + 1e-9);
+      wider = std::max(wider, decision.widths[arm] / truth.widths[arm]);
+    }
+  }
+  EXPECT_GT(wider, 1.001);
+}
+
 TEST(CholeskyFactor, of_a_matrix_with_fewer_dimensions_than_rows) {
   // Rows (1, 2), (2, 4), (0, 1): the second follows from the first.
   std::vector<double> matrix = {5.0, 10.0, 2.0, 10.0, 20.0, 4.0, 2.0, 4.0, 1.0};
