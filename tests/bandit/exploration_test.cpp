@@ -78,8 +78,8 @@ TEST(ExplorationText, names_the_bound_of_a_number_outside_its_range) {
   const std::map<std::string, std::string> all = {
       {"ucb:-1", "alpha: -1 (must be finite and at least 0)"},
       {"ucb:inf", "alpha: inf (must be finite and at least 0)"},
-      {"thompson:-0.1", "v: -0.1 (must be finite and at least 0)"},
-      {"thompson:nan", "v: nan (must be finite and at least 0)"},
+      {"thompson:-0.1", "v: -0.1 (must be between 0 and 1e100)"},
+      {"thompson:nan", "v: nan (must be between 0 and 1e100)"},
       {"square_cb:-2", "gamma: -2 (must be finite and at least 0)"},
       {"epsilon_greedy:1.5", "epsilon: 1.5 (must be between 0 and 1)"},
       {"epsilon_greedy:nan", "epsilon: nan (must be between 0 and 1)"},
@@ -93,7 +93,7 @@ TEST(ExplorationText, names_the_bound_of_a_number_outside_its_range) {
   }
   EXPECT_EQ(
       refusal([] { (void)Bandit::gob_lin(Graph(1), {.dimension = 1, .exploration = Exploration::thompson(-1.0)}); }),
-      "v: -1 (must be finite and at least 0)");
+      "v: -1 (must be between 0 and 1e100)");
 }
 
 TEST(Exploration, is_ucb_with_alpha_unless_another_is_set) {
@@ -454,11 +454,11 @@ TEST(ThompsonRule, estimates_have_the_error_that_they_say) {
 
 TEST(ThompsonRule, works_at_the_ends_of_what_is_allowed) {
   for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
-    for (const double ridge : {1e-100, 1.0, 1e100}) {
+    for (const auto& [ridge, v] : {std::pair(1e-100, 0.5), {1.0, 1e100}, {1.0, 1e-300}, {1e100, 0.5}}) {
       const Graph graph(3, std::vector<Edge>{{0, 1}, {1, 2}});
       auto bandit = Bandit::gob_lin(
           graph, {.dimension = 2,
-                  .exploration = Exploration::thompson(0.5),
+                  .exploration = Exploration::thompson(v),
                   .ridge = ridge,
                   .coupling = ridge,
                   .node_ridges = ridge == 1.0 ? std::vector<double>{1.0, 2.0, 0.5} : std::vector<double>{},
