@@ -109,7 +109,6 @@ std::string described(const BanditSummary& summary, std::size_t new_users) {
 }
 
 void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
-  object["exploration"] = name_of(summary.exploration);
   object["users"] = summary.users;
   object["new_users"] = new_users;
   object["nodes"] = summary.nodes;
@@ -118,6 +117,7 @@ void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
   object["local_components"] = count_of(summary, EngineKind::local);
   object["bytes"] = summary.bytes;
   object["unconverged_solves"] = summary.unconverged_solves;
+  object["exploration"] = name_of(summary.exploration);
 }
 
 bool has_local(const BanditSummary& summary) { return count_of(summary, EngineKind::local) > 0; }

@@ -52,9 +52,9 @@ class Bandit(_core.Bandit):
         an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
-    exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``. There
-        are ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and ``square_cb``; where chance has
-        a part, ``select`` needs ``seed`` and ``decision``
+    exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``.
+        There are ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and ``square_cb``; where
+        chance has a part, ``select`` needs ``seed`` and ``decision``
     printed_bound : ``(noise, delta, norm)``; short for ``exploration=goblin.printed_bound(noise, delta, norm)``
     engine : ``automatic``, ``dense``, ``sparse`` or ``local``: how the belief is kept. ``local`` is for thousands of
         users who are all joined, and says in ``bounds`` how far its scores can be off; the others are exact
@@ -63,8 +63,8 @@ class Bandit(_core.Bandit):
     memory_limit : bytes the bandit may take; ``MemoryError`` before anything is allocated. 0: what the machine has
     threads : how many threads learning many rewards at once may use; 0: as many as the machine has
 
-    Threads may call everything at the same time. Reading calls (``select``, ``decide``,
-    ``probabilities``, ``scores``, ``bounds``, ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
+    Threads may call everything at the same time. Reading calls (``select``, ``decide``, ``probabilities``, ``scores``,
+    ``bounds``, ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
     """
 
     _policy: ClassVar[str] = ""

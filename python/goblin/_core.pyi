@@ -55,6 +55,12 @@ def clustered_policies() -> tuple[str, ...]:
 
 default_alpha: float = 0.1
 
+def exploration_names() -> tuple[str, ...]:
+    """All rules of exploration."""
+
+def exploration(rule: str, numbers: Mapping[str, float], epsilon: float) -> str:
+    """The text of a rule with its numbers, once they are checked."""
+
 class Bandit:
     """What all policies can do; goblin.Bandit is the class to use."""
 
@@ -70,19 +76,22 @@ class Bandit:
     @overload
     def __init__(self, content: bytes, users: Iterable[Any]) -> None: ...
 
-    def select(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> int:
+    def select(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> int:
         """
         The arm to play for a user: the candidate with the highest score.
 
         The score of candidate x is its upper confidence bound, ``w_i . x + alpha sqrt(x' C_i x ln(t + 1))``: the reward that
         the user's belief expects, and how uncertain it is. Deciding changes nothing, and many threads may do it at once. Ties
-        go to the lowest index.
+        go to the lowest index. With another ``exploration`` the choice is made as that says; ``decide`` also tells how probable
+        it was.
 
         Parameters
         ----------
         user : a user of the bandit; ``KeyError`` if it is none
         X : array of shape (arms, dimension), a row for each candidate
         allowed : booleans of shape (arms,), optional; candidates with False are left out
+        seed, decision : two whole numbers that chance follows from, where the exploration leaves something to it. The same
+            numbers are the same luck: give every decision a number of its own
 
         >>> import goblin
         >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
@@ -93,16 +102,59 @@ class Bandit:
         0
         """
 
-    def scores(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> goblin._types.Scores:
+    def decide(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None, samples: int = 512, every_arm: bool = False) -> goblin._types.Decision:
         """
-        How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+        What ``select`` chooses, and how probable that was: a ``Decision``.
 
-        ``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
-        Candidates that ``allowed`` leaves out have mean and width 0 and score -inf.
+        ``probability`` is that of the arm which was chosen, before chance decided; 1 where it has no part. It is what off-policy
+        evaluation wants of a log. With ``thompson`` it is an estimate and ``probability_error`` its standard error; else it is
+        exact.
+
+        Parameters
+        ----------
+        user, X, allowed, seed, decision : as in ``select``
+        samples : how many draws the estimate is made of; 0: ``probability`` is nan
+        every_arm : whether ``probabilities`` is wanted, an array with that of each candidate
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2, exploration="epsilon_greedy:0.1")
+        >>> bandit.update("ann", [0.0, 1.0], 1.0)
+        >>> decision = bandit.decide("ann", [[1.0, 0.0], [0.0, 1.0]], seed=7, decision=0)
+        >>> decision.arm, round(decision.probability, 3)
+        (1, 0.95)
+        """
+
+    def probabilities(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, samples: int = 512) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        How probable it is that each candidate is chosen: an array of shape (arms,), whose sum is 1.
+
+        Candidates that ``allowed`` leaves out have 0. Exact, but for ``thompson``, where the standard error is at most
+        about ``sqrt(p (1 - p) / samples)``.
 
         Parameters
         ----------
         user, X, allowed : as in ``select``
+        samples : how many draws the estimate is made of, with ``thompson``
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, exploration="square_cb:10")
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.probabilities("ann", [[1.0], [0.5], [0.0]]).round(3)
+        array([0.657, 0.2  , 0.143])
+        """
+
+    def scores(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> goblin._types.Scores:
+        """
+        How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
+
+        ``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
+        Candidates that ``allowed`` leaves out have mean and width 0 and score -inf. With ``thompson`` the score is what was
+        drawn and the width its standard deviation; with ``greedy`` and ``square_cb`` the width is 0.
+
+        Parameters
+        ----------
+        user, X, allowed : as in ``select``
+        seed, decision : as in ``select``; only with ``thompson``
 
         >>> import goblin
         >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2, alpha=1.0)
@@ -130,14 +182,16 @@ class Bandit:
         True
         """
 
-    def rank(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.int64]:
+    def rank(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> numpy.typing.NDArray[numpy.int64]:
         """
         The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.
 
         Parameters
         ----------
-        user, X, allowed : as in ``select``
+        user, X, allowed, seed, decision : as in ``select``
         k : how many, at least 1
+
+        Where chance has a part, these are k choices, one after the other, each among the candidates that those before have left.
 
         >>> import goblin
         >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1)
@@ -301,7 +355,7 @@ class Bandit:
         """
         How much uncertainty attracts; 0 never explores. May be set at any time.
 
-        Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
+        It is the number of the rule ``ucb``; with another ``exploration`` there is none. Alpha has no part in what is learned, only in how candidates are scored, so a new one holds from the next decision on.
 
         >>> import goblin
         >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1, alpha=1.0)
@@ -314,6 +368,26 @@ class Bandit:
 
     @alpha.setter
     def alpha(self, value: float, /) -> None: ...
+
+    @property
+    def exploration(self) -> str:
+        """
+        How candidates are chosen, as a text. May be set at any time.
+
+        It has no part in what is learned. ``goblin.ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and
+        ``square_cb`` make such texts.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
+        >>> bandit.exploration
+        'ucb:0.1'
+        >>> bandit.exploration = goblin.thompson(0.2)
+        >>> bandit.exploration
+        'thompson:0.2'
+        """
+
+    @exploration.setter
+    def exploration(self, value: str, /) -> None: ...
 
     def mean(self, user: Hashable) -> numpy.typing.NDArray[numpy.float64]:
         """
@@ -497,4 +571,4 @@ def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset
 
 def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
 
-def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, float]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...

@@ -46,8 +46,8 @@ class Trace:
     def columns(self) -> Columns:
         """A row for every recorded round, as columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
-        ``world``, ``policy``, ``alpha`` (nan where the rule has none), ``exploration``, ``seed`` and ``repetition`` stand
-        in every row, so that the columns of several traces can be put below each other; ``reward``,
+        ``world``, ``policy``, ``alpha`` (nan where the rule has none), ``exploration``, ``seed`` and ``repetition``
+        stand in every row, so that the columns of several traces can be put below each other; ``reward``,
         ``normalized_reward`` and ``regret`` are sums up to the round.
         """
         count = len(self.rows["round"])
@@ -119,8 +119,8 @@ def simulate(
     >>> trace = goblin.simulate(goblin.GobLin(world.graph, dimension=4), world, rounds=200)
     >>> trace.rounds, trace.reward > trace.random_reward
     (200, True)
-    >>> sorted(trace.columns())[:5]
-    ['alpha', 'arm', 'average_payoff', 'normalized_reward', 'payoff']
+    >>> sorted(trace.columns())[:4]
+    ['alpha', 'arm', 'average_payoff', 'exploration']
     """
     must_be(bandit, _core.Bandit, "bandit")
     must_be(world, _core.World, "world")

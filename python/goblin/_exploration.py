@@ -44,7 +44,7 @@ def thompson(v: float, *, epsilon: float = 0.0) -> str:
 
     Parameters
     ----------
-    v : a standard deviation: that of a reward's noise; at least 0
+    v : a standard deviation: that of a reward's noise; between 0 and 1e100
 
     >>> import goblin
     >>> goblin.thompson(0.2)

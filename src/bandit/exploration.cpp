@@ -38,7 +38,10 @@ struct RuleCheck {
     check_number(bound.delta > 0.0 && bound.delta <= 1.0, "printed_bound.delta", bound.delta, "above 0 and at most 1");
     check_at_least_0("printed_bound.norm", bound.norm);
   }
-  void operator()(const Thompson& rule) const { check_at_least_0("v", rule.v); }
+  /// Larger ones have squares that are not finite.
+  void operator()(const Thompson& rule) const {
+    check_number(rule.v >= 0.0 && rule.v <= 1e100, "v", rule.v, "between 0 and 1e100");
+  }
   void operator()(const Greedy& /*rule*/) const {}
   void operator()(const SquareCb& rule) const { check_at_least_0("gamma", rule.gamma); }
 };

@@ -59,7 +59,7 @@ expect 0 '"exploration":"thompson:0.2"' replay --load thompson.goblin --json
 expect 0 'gob.lin with thompson:0.2: 2 rewards' merge thompson.goblin thompson.goblin --save both.goblin
 expect 2 "exploration: 'best' (must be ucb:ALPHA, .* or square_cb:GAMMA" "${replay[@]}" --explore best
 expect 2 "exploration: 'thompson' (must be" "${replay[@]}" --explore thompson
-expect 2 'v: -1 (must be finite and at least 0)' "${replay[@]}" --explore thompson:-1
+expect 2 'v: -1 (must be between 0 and 1e100)' "${replay[@]}" --explore thompson:-1
 expect 2 'epsilon: 2 (must be between 0 and 1)' "${replay[@]}" --explore ucb:1+epsilon:2
 expect 2 '--alpha excludes --explore' "${replay[@]}" --explore greedy --alpha 1
 expect 2 'excludes' "${replay[@]}" --explore greedy --printed-bound 0.1 0.05 2

@@ -78,8 +78,8 @@ TEST(ExplorationText, names_the_bound_of_a_number_outside_its_range) {
   const std::map<std::string, std::string> all = {
       {"ucb:-1", "alpha: -1 (must be finite and at least 0)"},
       {"ucb:inf", "alpha: inf (must be finite and at least 0)"},
-      {"thompson:-0.1", "v: -0.1 (must be finite and at least 0)"},
-      {"thompson:nan", "v: nan (must be finite and at least 0)"},
+      {"thompson:-0.1", "v: -0.1 (must be between 0 and 1e100)"},
+      {"thompson:nan", "v: nan (must be between 0 and 1e100)"},
       {"square_cb:-2", "gamma: -2 (must be finite and at least 0)"},
       {"epsilon_greedy:1.5", "epsilon: 1.5 (must be between 0 and 1)"},
       {"epsilon_greedy:nan", "epsilon: nan (must be between 0 and 1)"},
@@ -93,7 +93,7 @@ TEST(ExplorationText, names_the_bound_of_a_number_outside_its_range) {
   }
   EXPECT_EQ(
       refusal([] { (void)Bandit::gob_lin(Graph(1), {.dimension = 1, .exploration = Exploration::thompson(-1.0)}); }),
-      "v: -1 (must be finite and at least 0)");
+      "v: -1 (must be between 0 and 1e100)");
 }
 
 TEST(Exploration, is_ucb_with_alpha_unless_another_is_set) {
@@ -454,11 +454,11 @@ TEST(ThompsonRule, estimates_have_the_error_that_they_say) {
 
 TEST(ThompsonRule, works_at_the_ends_of_what_is_allowed) {
   for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
-    for (const double ridge : {1e-100, 1.0, 1e100}) {
+    for (const auto& [ridge, v] : {std::pair(1e-100, 0.5), {1.0, 1e100}, {1.0, 1e-300}, {1e100, 0.5}}) {
       const Graph graph(3, std::vector<Edge>{{0, 1}, {1, 2}});
       auto bandit = Bandit::gob_lin(
           graph, {.dimension = 2,
-                  .exploration = Exploration::thompson(0.5),
+                  .exploration = Exploration::thompson(v),
                   .ridge = ridge,
                   .coupling = ridge,
                   .node_ridges = ridge == 1.0 ? std::vector<double>{1.0, 2.0, 0.5} : std::vector<double>{},
@@ -473,6 +473,38 @@ TEST(ThompsonRule, works_at_the_ends_of_what_is_allowed) {
       }
     }
   }
+}
+
+/// Where local looks at few nodes only, what it knows of C_i has two ends that are apart.
+TEST(ThompsonRule, draws_from_the_upper_end_with_the_engine_local) {
+  const Scenario scenario{
+      .name = "upper", .graph = generate::random({.nodes = 200, .edges = 900, .seed = 4}), .dimension = 2, .arms = 4};
+  const auto made = [&](EngineKind kind) {
+    auto bandit =
+        Bandit::gob_lin(scenario.graph, {.dimension = 2,
+                                         .exploration = Exploration::thompson(0.5),
+                                         .engine = {.kind = kind, .local = {.tolerance = 0.1, .most_nodes = 4}}});
+    for (std::size_t t = 0; t < 400; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    return bandit;
+  };
+  const Bandit exact = made(EngineKind::dense);
+  const Bandit local = made(EngineKind::local);
+  double wider = 0.0;
+  for (NodeId user = 0; user < 50; ++user) {
+    const auto round = scenario.round(1000 + user);
+    const Decision truth = exact.select(user, {round.contexts, 2}, {}, Draw{.samples = 0});
+    const Decision decision = local.select(user, {round.contexts, 2}, {}, Draw{.samples = 0});
+    for (std::size_t arm = 0; arm < 4; ++arm) {
+      EXPECT_GE(decision.widths[arm], truth.widths[arm] - 1e-9);
+      EXPECT_LE(std::abs(decision.means[arm] + decision.widths[arm] - truth.means[arm] - truth.widths[arm]),
+                decision.bounds[arm] + 1e-9);
+      wider = std::max(wider, decision.widths[arm] / truth.widths[arm]);
+    }
+  }
+  EXPECT_GT(wider, 1.001);
 }
 
 TEST(CholeskyFactor, of_a_matrix_with_fewer_dimensions_than_rows) {

@@ -114,7 +114,7 @@ TEST(CellStore, what_another_goblin_found_is_not_taken) {
   // The same file as an older goblin would have written it.
   constexpr FileKind cell_file{"cell", {'G', 'O', 'B', 'C', 'E', 'L', 'L', '\n'}, 1};
   const std::string bytes = content_of(store.path(cell));
-  const auto content = checked_content(bytes, "cell", cell_file);
+  const auto content = checked_content(bytes, "cell", cell_file).bytes;
   BinaryReader in(content, "cell");
   const std::string key(in.text());
   const auto rest = content.last(in.left());

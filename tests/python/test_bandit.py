@@ -308,7 +308,7 @@ def test_wrong_options() -> None:
         ({"memory_limit": 1.5}, ValueError, r"^memory_limit: 1\.5 \(must be a whole number\)$"),
         ({"exploration": 0.2}, TypeError, r"^exploration: 0\.2 \(must be a text\)$"),
         ({"exploration": "best"}, ValueError, r"^exploration: 'best' \(must be ucb:ALPHA, .* or square_cb:GAMMA"),
-        ({"exploration": "thompson:-1"}, ValueError, r"^v: -1 \(must be finite and at least 0\)$"),
+        ({"exploration": "thompson:-1"}, ValueError, r"^v: -1 \(must be between 0 and 1e100\)$"),
         ({"exploration": "greedy", "alpha": 0.3}, ValueError, r"^alpha: 0\.3 \(must not be given with exploration"),
         ({"exploration": "greedy", "printed_bound": (1, 1, 1)}, ValueError, r"^printed_bound: must not be given"),
         ({"printed_bound": 1.0}, ValueError, r"^printed_bound: 1\.0 \(must be three numbers"),

@@ -59,14 +59,14 @@ def test_simulate_is_the_loop_one_would_write() -> None:
 def test_columns_go_into_frames(frame: Any) -> None:
     trace = goblin.simulate(goblin.GobLin(small().graph, dimension=4), small(), rounds=100, record_every=10)
     table = frame(trace.columns())
-    assert table.shape == (10, 13)
+    assert table.shape == (10, 14)
     assert table["round"].to_numpy().tolist() == list(range(10, 101, 10))
     assert set(table["policy"]) == {"gob.lin"}
     world = goblin.Catalogue(own_data(), arms=2)
     played = frame(goblin.simulate(goblin.LinUcbInd(world.graph, dimension=2), world, rounds=20).columns())
     assert set(played["user"]) <= {"ann", "bob", "cat", "eve"} and set(played["item"]) <= {"tea", "cake", "pie"}
     swept = goblin.sweep([small(repetition=k) for k in range(3)], ["gob.lin"], [0.1, 0.2], rounds=30, record_every=10)
-    assert frame(swept.columns()).shape == (18, 13)
+    assert frame(swept.columns()).shape == (18, 14)
     assert frame(swept.results()).shape[0] == 2
     assert pickle.loads(pickle.dumps(trace)).reward == trace.reward
 

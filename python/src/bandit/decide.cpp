@@ -207,7 +207,7 @@ every_arm : whether ``probabilities`` is wanted, an array with that of each cand
 >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2, exploration="epsilon_greedy:0.1")
 >>> bandit.update("ann", [0.0, 1.0], 1.0)
 >>> decision = bandit.decide("ann", [[1.0, 0.0], [0.0, 1.0]], seed=7, decision=0)
->>> decision.arm, decision.probability
+>>> decision.arm, round(decision.probability, 3)
 (1, 0.95)
 )";
 

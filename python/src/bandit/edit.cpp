@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <nanobind/stl/string.h>
 #include <optional>
 #include <stdexcept>
 #include <string>
