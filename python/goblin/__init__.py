@@ -23,6 +23,7 @@ from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUc
 from ._core import DataError
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
+from ._explanation import Contribution, Explanation, WidthShares
 from ._graph import Clustering, Graph, cluster
 from ._types import Evidence, Round, Scores, UnknownUser
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
@@ -34,9 +35,11 @@ __all__ = [
     "Catalogue",
     "Cliques",
     "Clustering",
+    "Contribution",
     "DataError",
     "Dataset",
     "Evidence",
+    "Explanation",
     "GobLin",
     "GobLinBlock",
     "GobLinMacro",
@@ -49,6 +52,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "UnknownUser",
+    "WidthShares",
     "World",
     "cluster",
     "datasets",
