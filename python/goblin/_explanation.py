@@ -98,8 +98,8 @@ class Explanation:
         axes.add_collection(
             LineCollection(
                 [[at[a], at[b]] for a, b, _ in self.edges],
-                linewidths=[1.0 + 4.0 * weight / heaviest for _, _, weight in self.edges],
-                colors="#9aa0a6",
+                linewidths=[0.7 + 2.5 * weight / heaviest for _, _, weight in self.edges],
+                colors="#bcc2c9",
                 zorder=1,
             )
         )

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -22,23 +23,23 @@ class ConstantMode {
   ConstantMode(double total_ridge, Eigen::MatrixXd evidence) : evidence_(std::move(evidence)) {
     Eigen::MatrixXd coarse = evidence_;
     coarse.diagonal().array() += total_ridge;
-    factor_.compute(coarse);
+    factor_.emplace(coarse);
   }
 
   /// E^{-1} times a sum over the nodes.
   [[nodiscard]] Eigen::VectorXd solve(const Eigen::VectorXd& sum) const {
-    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(sum.size());
-    return factor_.solve(sum);
+    if (!factor_) return Eigen::VectorXd::Zero(sum.size());
+    return factor_->solve(sum);
   }
   /// The sum of all S_j y.
   [[nodiscard]] Eigen::VectorXd evidence_times(const Eigen::VectorXd& y) const {
-    if (evidence_.size() == 0) return Eigen::VectorXd::Zero(y.size());
+    if (!factor_) return Eigen::VectorXd::Zero(y.size());
     return evidence_ * y;
   }
 
  private:
   Eigen::MatrixXd evidence_;
-  Eigen::LLT<Eigen::MatrixXd> factor_;
+  std::optional<Eigen::LLT<Eigen::MatrixXd>> factor_;  // none: nothing is taken out
 };
 
 }  // namespace goblin
