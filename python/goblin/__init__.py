@@ -24,6 +24,7 @@ from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUc
 from ._core import DataError
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
+from ._explanation import Contribution, Explanation, WidthShares
 from ._exploration import epsilon_greedy, explorations, greedy, printed_bound, square_cb, thompson, ucb
 from ._graph import Clustering, Graph, cluster
 from ._types import Decision, Evidence, Round, Scores, UnknownUser
@@ -36,10 +37,12 @@ __all__ = [
     "Catalogue",
     "Cliques",
     "Clustering",
+    "Contribution",
     "DataError",
     "Dataset",
     "Decision",
     "Evidence",
+    "Explanation",
     "GobLin",
     "GobLinBlock",
     "GobLinMacro",
@@ -52,6 +55,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "UnknownUser",
+    "WidthShares",
     "World",
     "cluster",
     "datasets",

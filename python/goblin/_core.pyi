@@ -6,6 +6,7 @@ from typing import Any, Self, overload
 import numpy
 import numpy.typing
 
+import goblin._explanation
 import goblin._types
 
 
@@ -215,6 +216,36 @@ class Bandit:
         >>> bandit.update(0, [1.0], 1.0)
         >>> bandit.predict_expectations([0, 1], [[1.0], [1.0]]).round(3)
         array([0.4, 0.2])
+        """
+
+    def explain(self, user: Hashable, x: numpy.typing.ArrayLike, k: int = 10) -> goblin._explanation.Explanation:
+        """
+        Whose rewards the estimate for a context came from.
+
+        The estimate ``w_i . x`` is a sum with a term for every user: ``u_j . c_j``, where ``c_j`` is the sum of the user's
+        contexts times rewards and ``N u = phi_i(x)``. The ``k`` largest terms are listed, the others are ``rest``; together they
+        are the ``mean``. ``print`` shows a table, ``plot`` draws the users as a graph.
+
+        Parameters
+        ----------
+        user : a user of the bandit; ``KeyError`` if it is none
+        x : array of shape (dimension,)
+        k : how many contributions to list, the largest
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
+        >>> bandit.update("ann", [0.0, 1.0], 1.0)
+        >>> bandit.update("cat", [0.0, 1.0], -0.5)
+        >>> explained = bandit.explain("bob", [0.0, 1.0])
+        >>> print(explained)
+        mean 0.0714286, width 0.0770796
+        the width's square: 0.0 % from noise in own rewards, 9.5 % from that in others', 90.5 % from the prior
+        <BLANKLINE>
+        user  contribution  rewards
+        ann       0.142857        1
+        cat      -0.071429        1
+        >>> round(explained.mean, 9) == round(sum(one.value for one in explained.contributions), 9)
+        True
         """
 
     def update(self, user: Hashable, x: numpy.typing.ArrayLike, reward: float) -> None:

@@ -38,7 +38,7 @@ double energy(std::span<const double> packed, std::span<const double> u) {
 /// within many edges, are left out. `for_each_neighbour(node, visit)` calls visit(neighbour, weight).
 template <typename ForEachNeighbour>
 std::vector<Edge> edges_among(NodeId from, std::span<const Contribution> others, ForEachNeighbour for_each_neighbour) {
-  constexpr std::size_t most_edges = 1'000'000;
+  constexpr std::size_t most_edges = 100'000;
   constexpr std::size_t longest_way = 8;
   std::unordered_set<NodeId> wanted;
   for (const Contribution& one : others) wanted.insert(one.user);

@@ -124,7 +124,7 @@ std::string svg(const Explanation& explanation, const NameOf& name_of) {
   constexpr double radius = 17;         // of those who contribute
   constexpr double small_radius = 6;    // of those on the way
   constexpr double thinnest = 1;
-  constexpr double thickest = 6;
+  constexpr double thickest = 4;
   const std::vector<ExplanationPlace> places = places_of(explanation);
   double largest = 0.0;
   double left = 0.0;  // the corners of all places
@@ -158,7 +158,7 @@ std::string svg(const Explanation& explanation, const NameOf& name_of) {
     const auto [x1, y1] = at.at(edge.a);
     const auto [x2, y2] = at.at(edge.b);
     text += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#9aa0a6\" stroke-width=\"{:.1f}\">"
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#bcc2c9\" stroke-width=\"{:.1f}\">"
         "<title>weight {:.4g}</title></line>\n",
         x1, y1, x2, y2, thinnest + (thickest - thinnest) * edge.weight / heaviest, edge.weight);
   }

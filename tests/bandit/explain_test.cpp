@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include <Eigen/Cholesky>
@@ -50,7 +51,7 @@ class Oracle {
     rewards_[user] += reward * x;
     const Index first = node_of_[user] * d_;
     precision_.block(first, first, d_, d_) += x * x.transpose();
-    factor_ = {};
+    factor_.reset();
   }
 
   struct Explained {
@@ -64,8 +65,8 @@ class Oracle {
   [[nodiscard]] Explained explain(NodeId user, std::span<const double> context) const {
     VectorXd phi = VectorXd::Zero(precision_.rows());
     phi.segment(node_of_[user] * d_, d_) = Eigen::Map<const VectorXd>(context.data(), d_);
-    if (factor_.rows() == 0) factor_.compute(precision_);
-    const VectorXd u = factor_.solve(phi);
+    if (!factor_) factor_.emplace(precision_);
+    const VectorXd u = factor_->solve(phi);
     Explained result;
     result.variance = phi.dot(u);
     for (NodeId other = 0; other < node_of_.size(); ++other) {
@@ -103,7 +104,7 @@ class Oracle {
   Index d_;
   MatrixXd prior_;
   MatrixXd precision_;
-  mutable Eigen::LLT<MatrixXd> factor_;  // of it; empty where it has changed
+  mutable std::optional<Eigen::LLT<MatrixXd>> factor_;  // of it; none where it has changed
   std::vector<NodeId> node_of_;
   std::vector<MatrixXd> contexts_;
   std::vector<VectorXd> rewards_;

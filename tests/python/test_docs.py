@@ -48,7 +48,15 @@ def test_examples_in_docstrings(name: str) -> None:
 
 def test_everything_public_is_documented() -> None:
     assert len(documented()) >= 27
-    for kind in (goblin.GobLin, goblin.Trace, goblin.Sweep, goblin.Graph, goblin.Dataset, goblin.Cliques):
+    for kind in (
+        goblin.GobLin,
+        goblin.Trace,
+        goblin.Sweep,
+        goblin.Graph,
+        goblin.Dataset,
+        goblin.Cliques,
+        goblin.Explanation,
+    ):
         for member in dir(kind):
             if not member.startswith("_") and member not in getattr(kind, "__annotations__", {}):
                 assert inspect.getdoc(getattr(kind, member)), f"{kind.__name__}.{member}"
@@ -65,7 +73,7 @@ def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/exploration.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/exploration.md", "docs/explain.md", "docs/python.md"])
 def test_programs_in_pages(page: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The python blocks of a page are one program."""
     blocks = python_blocks(source / page)

@@ -45,7 +45,7 @@ TEST(ExplanationReport, drawing_has_everybody_once_and_colours_by_contribution) 
   }
   // The user; the other who contributes, half as much and against it; and the one on the way.
   EXPECT_EQ(found, (std::vector<std::string>{"17#2b83e0", "17#e7ab8f", "6#eef0f3"}));
-  EXPECT_THAT(drawn, AllOf(HasSubstr("stroke-width=\"6.0\"><title>weight 2<"), HasSubstr(">user-1<")));
+  EXPECT_THAT(drawn, AllOf(HasSubstr("stroke-width=\"4.0\"><title>weight 2<"), HasSubstr(">user-1<")));
   EXPECT_EQ(svg(three_users(), by_number), drawn);
 }
 

@@ -55,6 +55,7 @@ void bind_bandit(nb::module_& module) {
                      "What all policies can do; goblin.Bandit is the class to use.");
   bind_making(bandit);
   bind_deciding(bandit);
+  bind_explaining(bandit);
   bind_learning(bandit);
   bind_editing(bandit);
   bind_inspecting(bandit);

@@ -18,6 +18,8 @@ using BanditClass = nb::class_<PythonBandit>;
 void bind_making(BanditClass& bandit);
 /// What changes nothing: select, decide, probabilities, scores, bounds, rank, predict_expectations.
 void bind_deciding(BanditClass& bandit);
+/// Whose rewards an estimate came from: explain.
+void bind_explaining(BanditClass& bandit);
 /// Rewards: update, partial_fit, merge.
 void bind_learning(BanditClass& bandit);
 /// Users, friends and options that change while the bandit runs.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -22,25 +23,25 @@ class ConstantMode {
   ConstantMode(double total_ridge, Eigen::MatrixXd evidence) : evidence_(std::move(evidence)) {
     Eigen::MatrixXd coarse = evidence_;
     coarse.diagonal().array() += total_ridge;
-    factor_.compute(coarse);
+    factor_.emplace(coarse);
   }
 
   /// E^{-1} times a sum over the nodes, or several side by side.
   template <typename Columns>
   [[nodiscard]] Columns solve(const Columns& sum) const {
-    if (evidence_.size() == 0) return Columns::Zero(sum.rows(), sum.cols());
-    return factor_.solve(sum);
+    if (!factor_) return Columns::Zero(sum.rows(), sum.cols());
+    return factor_->solve(sum);
   }
   /// The sum of all S_j y.
   template <typename Columns>
   [[nodiscard]] Columns evidence_times(const Columns& y) const {
-    if (evidence_.size() == 0) return Columns::Zero(y.rows(), y.cols());
+    if (!factor_) return Columns::Zero(y.rows(), y.cols());
     return evidence_ * y;
   }
 
  private:
   Eigen::MatrixXd evidence_;
-  Eigen::LLT<Eigen::MatrixXd> factor_;
+  std::optional<Eigen::LLT<Eigen::MatrixXd>> factor_;  // none: nothing is taken out
 };
 
 }  // namespace goblin

@@ -67,6 +67,7 @@ class PrecisionSolver {
  private:
   [[nodiscard]] double compute_residual();
   [[nodiscard]] double compute_residual_of_start();
+  [[nodiscard]] LowRankInverse<float> inverse_of_node(std::size_t node, double pivot) const;
   template <typename Scalar>
   std::size_t correct(Sweeps<Scalar>& sweeps, double norm, double reduction, std::size_t max_iterations);
 
