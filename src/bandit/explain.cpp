@@ -136,14 +136,9 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
     result.width_shares.unexplained =
         std::max(0.0, influence.variance - own_noise - other_noise - prior) / influence.variance;
   }
-  Decision decision{.arm = 0,
-                    .scores = {influence.variance_error},
-                    .means = {result.mean},
-                    .widths = {influence.variance},
-                    .bounds = {influence.far_mean_error},
-                    .engine = result.engine};
-  Exploration(state.options.alpha, state.options.printed_bound).choose(state.knowledge(), {}, decision);
-  result.width = decision.widths[0];
+  const ConfidenceRule rule(state.options.alpha, state.options.printed_bound, belief.rewards(),
+                            belief.log_determinant());
+  result.width = rule.width(influence.variance);
 
   if (has_node_per_user(users.policy()) || result.per_node) {
     result.edges = edges_among(result.own, result.contributions,
