@@ -56,12 +56,11 @@ struct Evaluation {
 /// and x^T C_i x = x.u_i. With a residual rho = phi_i(x) - N u that is left (local) the exact mean is u.c + far_mean,
 /// to far_mean_error.
 struct Influence {
-  std::vector<NodeId> nodes;    ///< where u is not zero
-  std::vector<double> values;   ///< u, d numbers for each of them
-  double energy = 0.0;          ///< u^T N u
-  double variance = 0.0;        ///< x^T C_i x, never too small
-  double variance_error = 0.0;  ///< and how much it can be too large
-  double far_mean = 0.0;        ///< rho.w
+  std::vector<NodeId> nodes;   ///< where u is not zero
+  std::vector<double> values;  ///< u, d numbers for each of them
+  double energy = 0.0;         ///< u^T N u
+  double variance = 0.0;       ///< x^T C_i x, never too small
+  double far_mean = 0.0;       ///< rho.w
   double far_mean_error = 0.0;
   double bound = 0.0;  ///< |u_j - exact u_j| is not above, at any node
   SolveSummary solve;

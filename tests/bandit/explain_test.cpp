@@ -152,7 +152,9 @@ TEST_P(ExplainAgainstInverse, contributions_and_shares_are_those_of_the_inverse)
         EXPECT_EQ(explained.user, user);
         EXPECT_EQ(explained.engine, kind);
         EXPECT_EQ(explained.rest_count, 0U);
-        if (kind != EngineKind::local) EXPECT_EQ(explained.unexplained, 0.0);
+        if (kind != EngineKind::local) {
+          EXPECT_EQ(explained.unexplained, 0.0);
+        }
         expect_same(explained, oracle.explain(user, round.context(0)), scenario.context_scale);
         const Decision decision = bandit.select(user, {round.context(0), scenario.dimension});
         EXPECT_NEAR(explained.mean, decision.means[0], 1e-6 + decision.bounds[0]);
@@ -168,10 +170,10 @@ INSTANTIATE_TEST_SUITE_P(all, ExplainAgainstInverse,
                          ::testing::Combine(::testing::ValuesIn(all_policies),
                                             ::testing::Values(EngineKind::dense, EngineKind::sparse, EngineKind::local),
                                             ::testing::Range(std::size_t{0}, scenarios().size())),
-                         [](const auto& info) {
-                           return test_name(std::get<0>(info.param)) + '_' +
-                                  std::string(name_of(std::get<1>(info.param))) + '_' +
-                                  scenarios()[std::get<2>(info.param)].name;
+                         [](const auto& test) {
+                           return test_name(std::get<0>(test.param)) + '_' +
+                                  std::string(name_of(std::get<1>(test.param))) + '_' +
+                                  scenarios()[std::get<2>(test.param)].name;
                          });
 
 /// Teaches a bandit rounds of a scenario.
@@ -267,7 +269,9 @@ TEST(Explain, the_rest_is_what_is_not_listed) {
       EXPECT_EQ(some.contributions[k].user, all.contributions[k].user);
       EXPECT_EQ(some.contributions[k].value, all.contributions[k].value);
     }
-    if (k > 0) EXPECT_LE(std::abs(all.contributions[k].value), std::abs(all.contributions[k - 1].value));
+    if (k > 0) {
+      EXPECT_LE(std::abs(all.contributions[k].value), std::abs(all.contributions[k - 1].value));
+    }
     EXPECT_EQ(all.contributions[k].rewards, bandit.evidence(all.contributions[k].user).count);
   }
   EXPECT_EQ(bandit.explain(3, context.context(0)).contributions.size(), 10U);  // as many as are shown by default

@@ -14,12 +14,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Explanation three_users() {
-  return {.user = 0,
-          .mean = 0.25,
-          .width = 0.5,
-          .width_shares = {.own = 0.125, .others = 0.25, .prior = 0.625},
-          .contributions = {{.user = 0, .value = 0.5, .rewards = 7}, {.user = 2, .value = -0.25, .rewards = 3}},
-          .edges = {{0, 1, 2.0}, {1, 2, 1.0}}};
+  Explanation explanation;
+  explanation.mean = 0.25;
+  explanation.width = 0.5;
+  explanation.width_shares = {.own = 0.125, .others = 0.25, .prior = 0.625};
+  explanation.contributions = {{.user = 0, .value = 0.5, .rewards = 7}, {.user = 2, .value = -0.25, .rewards = 3}};
+  explanation.edges = {{0, 1, 2.0}, {1, 2, 1.0}};
+  return explanation;
 }
 
 std::string by_number(NodeId user) { return std::string("user-") + std::to_string(user); }

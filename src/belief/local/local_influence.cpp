@@ -110,7 +110,6 @@ Influence LocalEngine::influence(std::size_t node, std::span<const double> conte
   for (std::size_t k = 0; k < d; ++k) value += context[k] * near.mean(own)[k];
   result.energy = std::max(0.0, value - inner);
   result.variance = std::max(0.0, value + inner) + rest;
-  result.variance_error = rest;
   result.solve.settled_nodes = nodes.size();
   return result;
 }
