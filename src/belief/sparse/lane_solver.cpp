@@ -393,8 +393,10 @@ void LaneSolver::Workspace::add_estimate(const MatrixXd& same, const Numbers& no
   }
   for (std::size_t j = 0; j < elimination_.node_count(); ++j) {
     const FloatLanes* const estimate = estimate_.at(j * d);
-    std::fill_n(image, d, DoubleLanes{});
-    for (std::size_t r = 0; r < d; ++r) e[r] = widened(estimate[r]);
+    for (std::size_t r = 0; r < d; ++r) {
+      image[r] = DoubleLanes{};
+      e[r] = widened(estimate[r]);
+    }
     // Differences, so that a heavy edge between two nodes that are alike takes no digits.
     std::size_t k = elimination_.earlier(j).first;
     const std::size_t last = elimination_.later(j).last;

@@ -279,14 +279,14 @@ void SparseEngine::observe(const NodeLesson& lesson) {
   solver_.set_sum(lesson.node, std::move(sum));
 }
 
-/// Y of a chunk, and what sixteen solves side by side take: eight vectors a thread, the roots of D^{-1} once.
+/// Y of a chunk, and what sixteen solves side by side take: seven vectors a thread.
 double SparseEngine::chunk_bytes(std::size_t columns, std::size_t threads) const {
   const auto d = static_cast<double>(dimension_);
   const double rows = static_cast<double>(node_count()) * d;
-  const auto groups = static_cast<double>((columns + LaneSolver::lanes - 1) / LaneSolver::lanes);
-  const double workers = std::min(static_cast<double>(threads), groups);
-  constexpr double of_a_row = LaneSolver::lanes * (2.0 * sizeof(double) + 6.0 * sizeof(float));
-  return rows * (static_cast<double>(columns) * sizeof(double) + workers * of_a_row + (d + 1.0) * sizeof(float)) +
+  const std::size_t groups = (columns + LaneSolver::lanes - 1) / LaneSolver::lanes;
+  const auto workers = static_cast<double>(std::min(threads, groups));
+  constexpr double of_a_row = LaneSolver::lanes * (2.0 * sizeof(double) + 5.0 * sizeof(float));
+  return rows * (static_cast<double>(columns) * sizeof(double) + workers * of_a_row) +
          workers * 2.0 * static_cast<double>(graph().edge_count()) * sizeof(float);
 }
 
