@@ -65,7 +65,7 @@ void Choice::score(const Knowledge& knowledge, std::span<const double> contexts,
     if (thompson_) {
       decision.widths[arm] = thompson_->standard_deviation(arm);
       const double lowest = thompson->v * std::sqrt(lowest_variance);
-      if (variance_error > 0.0) decision.bounds[arm] += std::max(0.0, decision.widths[arm] - lowest);
+      if (decision.engine == EngineKind::local) decision.bounds[arm] += std::max(0.0, decision.widths[arm] - lowest);
     } else {
       decision.widths[arm] = rule.width(variance);
       decision.bounds[arm] += decision.widths[arm] - lowest_rule.width(lowest_variance);
@@ -129,7 +129,10 @@ void Choice::find_probabilities(Mask left, std::size_t best, std::size_t count, 
     if (arm == best) return 1.0 - others;
     return squares ? square_cb(decision, best, arm, count) : 0.0;
   };
-  const auto probability = [&](std::size_t arm) { return uniform + share * by_rule(arm); };
+  const auto probability = [&](std::size_t arm) {
+    if (count == 1) return 1.0;
+    return share > 0.0 ? uniform + share * by_rule(arm) : uniform;
+  };
   decision.probability = probability(decision.arm);
   decision.probability_error = estimate ? share * estimate->errors[decision.arm] : 0.0;
   decision.probabilities.clear();

@@ -50,6 +50,7 @@ std::vector<Edge> edges_among(NodeId from, std::span<const Contribution> others,
   for (std::size_t length = 1; length <= longest_way && !wanted.empty() && walked < most_edges; ++length) {
     std::vector<NodeId> next_ring;
     for (const NodeId node : ring) {
+      if (walked >= most_edges) break;
       for_each_neighbour(node, [&](NodeId next, double /*weight*/) {
         ++walked;
         if (!reached_from.emplace(next, node).second) return;

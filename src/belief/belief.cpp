@@ -138,7 +138,7 @@ Belief::Belief(const Belief& other)
       log_determinant_(other.log_determinant_),
       log_determinant_error_(other.log_determinant_error_),
       unconverged_solves_(other.unconverged_solves_),
-      structure_changes_(other.structure_changes_) {
+      structure_(other.structure_) {
   components_.reserve(other.components_.size());
   for (const Component& component : other.components_) {
     components_.push_back({component.nodes, component.engine->clone()});
@@ -176,7 +176,7 @@ void Belief::set_progress(const std::function<void(double)>& progress) {
 }
 
 void Belief::take_prior_variances(const Belief& copy) const {
-  if (copy.structure_changes_ != structure_changes_) return;
+  if (copy.structure_ != structure_) return;
   for (std::size_t part = 0; part < components_.size(); ++part) {
     components_[part].engine->take_prior_variances(*copy.components_[part].engine);
   }
@@ -362,7 +362,7 @@ bool Belief::changes_edges_in_a_copy(const Engine& engine) const {
 }
 
 Engine::Changed Belief::change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress) {
-  ++structure_changes_;
+  structure_ = std::make_shared<const char>();
   for (const Edge& edge : edges) {
     if (edge.weight > 0.0 && places_[edge.a].component != places_[edge.b].component) join(edge.a, edge.b);
   }
@@ -373,13 +373,17 @@ Engine::Changed Belief::change_edges(std::span<const Edge> edges, const std::fun
     by_component[a.component].push_back({a.index, places_[edge.b].index, edge.weight});
   }
   Engine::Changed total;
+  double share = 0.0;
   for (const auto& [part, changes] : by_component) {
     Component& component = components_[part];
-    const Work work{
+    const double begin = share;
+    share += static_cast<double>(changes.size()) / static_cast<double>(edges.size());
+    const Work all{
         .threads = thread_count(),
         .spare_bytes =
             [this] { return 0.5 * static_cast<double>(available_bytes(options_, [this] { return bytes(); })); },
         .progress = progress};
+    const Work work = all.part(begin, share);
     const auto change = [&, &edges_there = changes](Engine& engine) {
       total.add(engine.set_edges(edges_there, evidence_of(component), work));
     };
@@ -428,7 +432,7 @@ void Belief::split_between(std::vector<std::pair<NodeId, NodeId>> pairs) {
 }
 
 void Belief::add_node(double ridge) {
-  ++structure_changes_;
+  structure_ = std::make_shared<const char>();
   const auto node = static_cast<NodeId>(node_count());
   evidence_.add_place();
   places_.emplace_back();

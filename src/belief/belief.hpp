@@ -206,7 +206,8 @@ class Belief {
   double log_determinant_ = 0.0;
   double log_determinant_error_ = 0.0;
   std::size_t unconverged_solves_ = 0;
-  std::size_t structure_changes_ = 0;  // of edges, nodes and components
+  /// Another one after every change of edges, nodes or components; copies share it.
+  std::shared_ptr<const char> structure_ = std::make_shared<const char>();
   Access* access_ = nullptr;
 };
 

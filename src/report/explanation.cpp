@@ -113,7 +113,7 @@ std::string table(const Explanation& explanation, const NameOf& name_of) {
     rows.push_back({fmt::format("{} other{}", explanation.rest_count, explanation.rest_count == 1 ? "" : "s"),
                     number(explanation.rest), "-", "-"});
   }
-  text += rows.size() > 1 ? aligned(rows) : "nobody's rewards: there are none\n";
+  text += rows.size() > 1 ? aligned(rows) : "nobody's rewards count for this\n";
   if (is_local) text += fmt::format("\nunexplained: at most {:.6f}\n", explanation.unexplained);
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include "bandit/scenario.hpp"
 #include "goblin/bandit/bandit.hpp"
+#include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
 
 #include <algorithm>
@@ -111,6 +112,34 @@ INSTANTIATE_TEST_SUITE_P(all, RandomEdits,
                            return test_name(std::get<0>(test.param)) + "_" +
                                   std::string(name_of(std::get<1>(test.param)));
                          });
+
+/// With coupling 0 friends do not learn from each other. Edges come and go all the same, and change nothing.
+TEST(RandomEdits, without_coupling_edges_change_the_graph_only) {
+  const Scenario scenario{.name = "apart", .graph = generate::random({.nodes = 200, .edges = 900}), .dimension = 3};
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+    SCOPED_TRACE(name_of(kind));
+    auto bandit = Bandit::gob_lin(scenario.graph, {.dimension = 3, .coupling = 0.0, .engine = {.kind = kind}});
+    for (std::uint64_t t = 0; t < 30; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    std::vector<EdgeChange> changes;
+    for (NodeId user = 0; user < 20; ++user) changes.push_back({user, user + 170, 2.0});
+    const auto edges = scenario.graph.edges();
+    for (std::size_t k = 0; k < edges.size(); k += 50) changes.push_back({edges[k].a, edges[k].b, 0.0});
+    const auto before = bandit;
+    bandit.update_edges(changes);
+    bandit.add_edge(100, 150, 5.0);
+    EXPECT_NE(bandit.graph().edges().size(), before.graph().edges().size());
+    EXPECT_NEAR(bandit.log_determinant(), before.log_determinant(), 1e-9);
+    for (NodeId user = 0; user < 200; ++user) {
+      const auto mean = bandit.mean(user);
+      const auto covariance = bandit.covariance(user);
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(mean[k], before.mean(user)[k], 1e-9) << user;
+      for (std::size_t k = 0; k < 9; ++k) EXPECT_NEAR(covariance[k], before.covariance(user)[k], 1e-9) << user;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace goblin

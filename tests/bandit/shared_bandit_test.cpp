@@ -172,7 +172,6 @@ TEST_P(SharedBanditTest, a_decision_is_that_of_one_moment) {
   done = true;
 }
 
-/// The engine local lets decisions in while a reward spreads: their bounds hold then, too.
 /// With n rewards of 1 for the context 1 the mean is n / (n + 1) and the variance 1 / (n + 1): they sum up to 1.
 TEST_P(SharedBanditTest, thompson_draws_from_the_belief_of_one_moment) {
   if (GetParam() == EngineKind::local) GTEST_SKIP() << "decides on the way from one to the next, too";
@@ -195,12 +194,15 @@ TEST_P(SharedBanditTest, thompson_draws_from_the_belief_of_one_moment) {
         --readers;
       });
     }
-    while (readers > 0) shared.update(0, context, 1.0);
-    shared.set_exploration(Exploration::thompson(1.0).mixed(0.5));
+    while (readers > 0) {
+      shared.update(0, context, 1.0);
+      shared.set_exploration(Exploration::thompson(1.0).mixed(0.5));
+    }
   }
   EXPECT_EQ(shared.exploration(), Exploration::thompson(1.0).mixed(0.5));
 }
 
+/// The engine local lets decisions in while a reward spreads: their bounds hold then, too.
 TEST(SharedBandit, bounds_hold_while_a_reward_spreads) {
   const Scenario world{
       .name = "large", .graph = generate::random({.nodes = 200, .edges = 1000, .seed = 5}), .dimension = 3};

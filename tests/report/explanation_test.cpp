@@ -34,7 +34,7 @@ TEST(ExplanationReport, table_has_every_contribution) {
             "user-0      0.500000        7\n"
             "user-2     -0.250000        3\n");
   Explanation nothing;
-  EXPECT_THAT(table(nothing, by_number), HasSubstr("nobody's rewards: there are none"));
+  EXPECT_THAT(table(nothing, by_number), HasSubstr("nobody's rewards count for this"));
 }
 
 TEST(ExplanationReport, drawing_has_everybody_once_and_colours_by_contribution) {

@@ -33,7 +33,7 @@ std::optional<Draw> draw_of(nb::handle seed, nb::handle decision) {
 /// Refuses a draw that is missing, in the words of a Python call.
 void check_draw(const PythonBandit& self, const std::optional<Draw>& draw) {
   if (draw) return;
-  const Exploration exploration = self.bandit.exploration();
+  const Exploration exploration = asked(self, [](const SharedBandit& it) { return it.exploration(); });
   if (!exploration.is_random()) return;
   throw std::invalid_argument("seed, decision: None (must be given with " + name_of(exploration) +
                               ", which leaves something to chance: seed=1, decision=0 for the first, then 1, 2, ...)");
@@ -91,7 +91,8 @@ nb::object bounds(const PythonBandit& self, nb::handle user, nb::handle candidat
 nb::object scores(const PythonBandit& self, nb::handle user, nb::handle candidates, nb::handle allowed, nb::handle seed,
                   nb::handle number) {
   auto draw = draw_of(seed, number);
-  if (!draw && !std::holds_alternative<Thompson>(self.bandit.exploration().rule)) draw = any_draw;
+  const auto exploration = asked(self, [](const SharedBandit& it) { return it.exploration(); });
+  if (!draw && !std::holds_alternative<Thompson>(exploration.rule)) draw = any_draw;
   check_draw(self, draw);
   const Decision decision = decision_of(self, "scores", user, candidates, allowed, draw);
   return nb::module_::import_("goblin._types")

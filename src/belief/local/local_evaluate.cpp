@@ -411,7 +411,14 @@ LocalEngine::MatrixBracket LocalEngine::bracket(std::span<const NodeId> seeds, b
 
 void LocalEngine::covariance(std::size_t node, std::span<double> out) const {
   const auto seed = static_cast<NodeId>(node);
-  MatrixBracket known = bracket(std::span(&seed, 1), true, options_.most_nodes);
+  const std::size_t most_nodes = most_nodes_of_a_decision();
+  MatrixBracket known;
+  for (std::size_t most = options_.most_nodes;; most = std::min(2 * most, most_nodes)) {
+    known = bracket(std::span(&seed, 1), true, most);
+    const double least = std::max(0.0, known.lower.diagonal().minCoeff());
+    const double off = std::sqrt(least + known.slack) - std::sqrt(least);  // of a standard deviation, for |x| = 1
+    if (off <= too_many_tolerances * options_.tolerance || most >= std::min(most_nodes, node_count())) break;
+  }
   known.lower.diagonal().array() += known.slack;
   std::copy_n(known.lower.data(), known.lower.size(), out.data());
 }

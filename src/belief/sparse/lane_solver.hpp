@@ -40,7 +40,7 @@ struct DoubleLaneVector {
 /// evidence is then read once for all of them.
 ///
 /// The method is that of PrecisionSolver, with its D_j^{-1}: sweeps in single precision (Sweeps has the formulas),
-/// residuals in double. An iteration passes fourteen times over a vector; these no longer fit into a core's cache, so
+/// residuals in double. An iteration passes eight times over a vector; these no longer fit into a core's cache, so
 /// what counts is how many there are.
 class LaneSolver {
  public:

@@ -357,9 +357,8 @@ Engine::Changed SparseEngine::learn_many(std::span<const NodeReward> rewards, co
 /// Whether a factor of N in double precision keeps eight digits of every C_j. Edges that are much heavier than the
 /// ridge and contexts that are much longer take as many digits of it, solves with true residuals do not lose them.
 bool SparseEngine::may_invert(const ComponentEvidence& evidence) const {
-  constexpr double heaviest = 1e6;
   constexpr double longest = 1e8;
-  if (strongest_coupling_ > heaviest) return false;
+  if (strongest_coupling_ > heaviest_to_invert) return false;
   for (std::size_t j = 0; j < node_count(); ++j) {
     if (trace(evidence.at(j).contexts, dimension_) > longest * prior_.ridge(j)) return false;
   }

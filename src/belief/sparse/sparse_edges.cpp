@@ -105,6 +105,13 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
   const EdgeColumns& columns = gains ? changes.gains : changes.losses;
   PriorMatrix changed = with_weights(prior_, edges);
   Changed result;
+  if (columns.empty()) {  // coupling 0: A is what it was
+    solver_.set_prior(changed, work.threads);
+    prior_ = std::move(changed);
+    variances_.prior_changed();
+    strongest_coupling_ = strongest_coupling(prior_);
+    return result;
+  }
   if (!has_evidence()) {
     change_prior_variances(columns, gains, std::move(changed));
     return result;
@@ -114,7 +121,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
   const MatrixXd prior_solutions = prior_differences(gains ? prior_ : changed, columns);
   const PrecisionChange prior_change(1.0, columns.times(prior_solutions, 1));
   const MatrixXd prior_terms = prior_change.terms(prior_solutions);
-  MatrixXd terms(static_cast<Index>(node_count()) * d, static_cast<Index>(edges.size()) * d);
+  MatrixXd terms(static_cast<Index>(node_count()) * d, static_cast<Index>(columns.edges().size()) * d);
   PriorMatrix before = prior_;
   const auto use = [this](const PriorMatrix& prior, std::size_t threads) {
     prior_ = prior;
@@ -152,7 +159,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
     throw;
   }
   variances_.prior_changed();
-  find_strongest_coupling();
+  strongest_coupling_ = strongest_coupling(prior_);
   if (log_determinant_) *log_determinant_ += result.log_determinant;
   result.log_determinant -= sign * static_cast<double>(dimension_) * prior_change.log_determinant();
   subtract_terms(terms, sign, work.threads);
@@ -177,7 +184,7 @@ void SparseEngine::change_prior_variances(const EdgeColumns& columns, bool gains
   solver_.set_prior(changed, 1);
   prior_ = std::move(changed);
   variances_.prior_changed();
-  find_strongest_coupling();
+  strongest_coupling_ = strongest_coupling(prior_);
   log_determinant_.reset();
   for (std::size_t j = 0; any_known && j < node_count(); ++j) {
     if (!variances_.is_known(j)) continue;
@@ -194,6 +201,7 @@ std::optional<Engine::Changed> SparseEngine::invert_with_edges(std::span<const E
   const auto old_plan = plan_inverse(solves, evidence, work);
   if (!old_plan) return std::nullopt;
   const PriorMatrix changed = with_weights(prior_, edges);
+  if (strongest_coupling(changed) > heaviest_to_invert) return std::nullopt;
   const auto plan = EliminationPlan::make(changed.graph().snapshot(), dimension_, multiplications_of_solves(solves),
                                           0.5 * work.spare_bytes());
   if (!plan) return std::nullopt;
@@ -213,7 +221,7 @@ std::optional<Engine::Changed> SparseEngine::invert_with_edges(std::span<const E
   prior_ = changed;
   solver_.set_prior(prior_, work.threads);
   variances_.prior_changed();
-  find_strongest_coupling();
+  strongest_coupling_ = strongest_coupling(prior_);
   take_over(inverse, evidence);
   result.solve = solve_means(evidence);
   return result;

@@ -49,7 +49,7 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
     column_begins_[c] = covariance_size_ - first_row;  // may wrap; entry (r, c) has r >= first_row
     covariance_size_ += stride() - first_row;
   }
-  find_strongest_coupling();
+  strongest_coupling_ = strongest_coupling(prior_);
   means_.resize(node_count() * stride());
   covariances_.resize(node_count() * covariance_size_);
   missing_.resize(node_count());
@@ -101,11 +101,12 @@ void SparseEngine::take_prior_variances(const Engine& other) const {
   }
 }
 
-void SparseEngine::find_strongest_coupling() {
-  strongest_coupling_ = 0.0;
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    strongest_coupling_ = std::max(strongest_coupling_, prior_.coupling() * graph().degree(j) / prior_.ridge(j));
+double SparseEngine::strongest_coupling(const PriorMatrix& prior) {
+  double strongest = 0.0;
+  for (std::size_t j = 0; j < prior.node_count(); ++j) {
+    strongest = std::max(strongest, prior.coupling() * prior.graph().degree(j) / prior.ridge(j));
   }
+  return strongest;
 }
 
 /// A context that is sqrt(q) times as long as sqrt(ridge) takes log10(q) digits of the covariance of its own node,

@@ -93,7 +93,8 @@ class SparseEngine final : public Engine {
   /// Nothing is missing of this node any more, if it was found; for whoever may write the node.
   void put_in_missing(std::size_t node);
 
-  void find_strongest_coupling();
+  /// The largest coupling * degree / ridge of a node.
+  [[nodiscard]] static double strongest_coupling(const PriorMatrix& prior);
   void apply_waiting();
   void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
@@ -143,7 +144,8 @@ class SparseEngine final : public Engine {
   std::size_t dimension_;
   std::size_t pack_count_;
   PriorMatrix prior_;
-  double strongest_coupling_ = 0.0;  // the largest coupling * degree / ridge of a node
+  static constexpr double heaviest_to_invert = 1e6;  // coupling * degree / ridge: beyond, inverting N loses digits
+  double strongest_coupling_ = 0.0;
   EngineOptions options_;
 
   std::vector<std::size_t> column_begins_;  // of C_j, so that entry (r, c) is at column_begins_[c] + r, r >= c
