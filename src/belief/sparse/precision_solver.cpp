@@ -288,7 +288,7 @@ double PrecisionSolver::bytes(std::size_t nodes, std::size_t edges, std::size_t 
   const auto d = static_cast<double>(dimension);
   const auto doubles = static_cast<double>(padded<double>(dimension));
   const auto floats = static_cast<double>(padded<float>(dimension));
-  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (5.0 + d) * floats + sizeof(NodeSum) + 112.0;
+  const double per_node = 8.0 * (3.0 + d) * doubles + 4.0 * (7.0 + d) * floats + sizeof(NodeSum) + 112.0;
   return static_cast<double>(nodes) * per_node + 32.0 * static_cast<double>(edges);
 }
 

@@ -88,7 +88,7 @@ Sweeps<Scalar>::Sweeps(const Elimination& elimination, std::size_t dimension)
                       .ridge = static_cast<Scalar>(elimination.ridge(at))});
     inverses_.emplace_back(elimination.pivot(at));
   }
-  for (auto* vector : {&solution_, &residual_, &reduced_, &direction_, &swept_}) {
+  for (auto* vector : {&solution_, &residual_, &reduced_, &direction_, &backward_, &forward_, &image_}) {
     vector->resize(n * stride_);
   }
 }
@@ -105,14 +105,16 @@ std::size_t Sweeps<Scalar>::solve(const Elimination& elimination, const Constant
 /// neighbours:
 ///
 ///     back:   D t = p + sum over later nodes of w t
-///     forth:  D q = p + (diagonal - pivot) t + sum over earlier nodes of w s,   s = q - t.
+///     forth:  D s = (diagonal - pivot) t - sum over later of w t + sum over earlier nodes of w s
+///     then    q = t + s,  D q = p + (diagonal - pivot) t + sum over earlier of w s.
 ///
-/// A step along p moves r by q and z by D q. How long it is, is known before the sweep forth: t.N t = 2 p.t - t.D t +
-/// (diagonal - pivot) t.t. So that sweep moves each node on its way, and s can take the place of t.
+/// A step moves r by q and z by D q, and the direction after it needs r.z as it then is. By conjugacy that is
+/// step^2 q.Dq - r.z, known before anything has moved: so the sweep back moves each node on its way, and there is no
+/// third pass. r.z itself is summed anew on that way; only from one iteration to the next is it told in advance.
 ///
 /// Deflation: the start has W^T r = 0 (ConstantMode), and so has every residual if each step goes along t - W m with
-/// m = E^{-1} W^T N t, for which W^T N (t - W m) = 0. N W m is (ridge_j I + S_j) m at node j, and D q has that much
-/// less.
+/// m = E^{-1} W^T N t, for which W^T N (t - W m) = 0. N W m is (ridge_j I + S_j) m at node j: with s short for s - m,
+/// both D s and D q have that much less, and q = t + s still.
 ///
 /// A product with every S_j in every iteration would cost half as much again, but none is needed: z, p and D q are kept
 /// as z', p' and g', where z_j = z'_j - S_j y for d numbers y that are the same at every node, and likewise the others.
@@ -137,21 +139,21 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
   };
   Row v(count);
   // to = D^{-1} (v - S y), and v stays as it is.
-  const auto apply_inverse = [&](std::size_t j, const EveryNode<Scalar, Packs>& y, Row& to)
+  const auto apply_inverse = [&](std::size_t j, const EveryNode<Scalar, Packs>& y, P* to)
       __attribute__((always_inline)) {
     Row w(v);
     for (std::size_t b = 0; b < count; ++b) w[b] += nodes_[j].pivot * y[b];
-    inverses_[j].apply_packs(w, &to[0], count, dimension_);
-    for (std::size_t b = 0; b < count; ++b) to[b] -= y[b];
+    Row x(count);
+    inverses_[j].apply_packs(w, &x[0], count, dimension_);
+    for (std::size_t b = 0; b < count; ++b) to[b] = x[b] - y[b];
   };
   EveryNode<Scalar, Packs> residual_y(dimension_, count);   // y of z
   EveryNode<Scalar, Packs> direction_y(dimension_, count);  // y of p
-  EveryNode<Scalar, Packs> image_y(dimension_, count);      // y of D q
   EveryNode<Scalar, Packs> common(dimension_, count);       // m
   RowTotal<Scalar, Packs> sum(dimension_, count);
   RowTotal<Scalar, Packs> evidence_sum(dimension_, count);  // of D v - pivot v, for one v or another
 
-  Total<Scalar> squares;
+  Total<Scalar> scale;
   for (std::size_t j = 0; j < n; ++j) {
     const P* const r = packs(residual_.data() + j * width);
     P square{};
@@ -160,7 +162,7 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
       square += r[b] * r[b];
     }
     sum.next_node(j);
-    squares.add(square / nodes_[j].pivot);
+    scale.add(square / nodes_[j].pivot);
   }
   residual_y.set(constant.solve(sum.value()));
   VectorXd same = residual_y.exact();  // the part of the solution that is the same at every node
@@ -168,7 +170,7 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
   // r.z from r.z' and the sum of z' - pivot r. What the sums round away of the products with y is no use as a residual,
   // nor is what r itself has lost.
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon());
-  const double rounding_of_r = 100.0 * epsilon * epsilon * squares.value();
+  const double rounding_of_r = 100.0 * epsilon * epsilon * scale.value();
   double rounding = 0.0;
   const auto inner_product = [&](const Total<Scalar>& product) {
     const VectorXd& y = residual_y.exact();
@@ -179,106 +181,124 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
 
   std::fill(solution_.begin(), solution_.end(), Scalar{0});
   Total<Scalar> start;
-  Row q(count);
   for (std::size_t j = 0; j < n; ++j) {
     const Node& node = nodes_[j];
     P* const z = packs(residual_.data() + j * width);
     P* const reduced = packs(reduced_.data() + j * width);
     for (std::size_t b = 0; b < count; ++b) v[b] = z[b] - node.ridge * residual_y[b];
     add_neighbours(elimination.earlier(j), reduced_.data(), v);
-    apply_inverse(j, residual_y, q);
+    apply_inverse(j, residual_y, reduced);
     P product{};
     for (std::size_t b = 0; b < count; ++b) {
       z[b] = v[b];
-      reduced[b] = q[b];
-      product += v[b] * q[b];
-      evidence_sum.add(b, v[b] - node.pivot * q[b]);
+      product += v[b] * reduced[b];
+      evidence_sum.add(b, v[b] - node.pivot * reduced[b]);
     }
     evidence_sum.next_node(j);
     start.add(product);
   }
   double inner = inner_product(start);
   const double goal = inner * reduction * reduction;
-  std::fill(direction_.begin(), direction_.end(), Scalar{0});
+  Scalar step = 0;
   Scalar turn = 0;
   std::size_t iterations = 0;
   while (inner > std::max(goal, rounding) && iterations < max_iterations) {
-    ++iterations;
+    const bool first = iterations++ == 0;
+    Total<Scalar> norm;
     direction_y.set(residual_y.exact() + static_cast<double>(turn) * direction_y.exact());
     sum.clear();
     evidence_sum.clear();
-    Total<Scalar> curvature;
     for (std::size_t j = n; j-- > 0;) {
       const Node& node = nodes_[j];
-      const P* const z = packs(residual_.data() + j * width);
+      P* const z = packs(residual_.data() + j * width);
+      P* const reduced = packs(reduced_.data() + j * width);
+      P* const u = packs(solution_.data() + j * width);
       P* const p = packs(direction_.data() + j * width);
-      P* const t = packs(swept_.data() + j * width);
-      Row direction(count);
-      for (std::size_t b = 0; b < count; ++b) v[b] = direction[b] = z[b] + turn * p[b];
-      add_neighbours(elimination.later(j), swept_.data(), v);
-      apply_inverse(j, direction_y, q);
-      P product{};
-      for (std::size_t b = 0; b < count; ++b) {
-        product += q[b] * (direction[b] + direction[b] - v[b] + node.shift * q[b]);
-        evidence_sum.add(b, v[b] - node.pivot * q[b]);
-        sum.add(b, node.ridge * q[b]);
-        p[b] = direction[b];
-        t[b] = q[b];
+      P* const t = packs(backward_.data() + j * width);
+      const P* const s = packs(forward_.data() + j * width);
+      P* const image = packs(image_.data() + j * width);
+      if (first) {
+        for (std::size_t b = 0; b < count; ++b) p[b] = z[b];
+      } else {
+        P product{};
+        for (std::size_t b = 0; b < count; ++b) {
+          u[b] += step * t[b];
+          const P less_reduced = reduced[b] - step * (t[b] + s[b]);
+          const P less = z[b] - step * image[b];
+          product += less_reduced * less;
+          evidence_sum.add(b, less - node.pivot * less_reduced);
+          reduced[b] = less_reduced;
+          z[b] = less;
+          p[b] = less + turn * p[b];
+        }
+        evidence_sum.next_node(j);
+        norm.add(product);
       }
-      curvature.add(product);
+      for (std::size_t b = 0; b < count; ++b) v[b] = P{};
+      add_neighbours(elimination.later(j), backward_.data(), v);
+      for (std::size_t b = 0; b < count; ++b) {
+        image[b] = -v[b];
+        v[b] += p[b];
+      }
+      apply_inverse(j, direction_y, t);
+      for (std::size_t b = 0; b < count; ++b) sum.add(b, v[b] + (node.ridge - node.pivot) * t[b]);
       sum.next_node(j);
-      evidence_sum.next_node(j);
     }
-    const VectorXd evidence = evidence_sum.value() - constant.evidence_times(direction_y.exact());  // sum of S_j t_j
-    const VectorXd lost = sum.value() + evidence;                                                   // W^T N t
-    common.set(constant.solve(lost));
-    image_y.set(direction_y.exact() + common.exact());
-    const double alpha = inner / (curvature.value() - direction_y.exact().dot(evidence) - common.exact().dot(lost));
-    const Scalar step = alpha > 0.0 && std::isfinite(alpha) ? static_cast<Scalar>(alpha) : Scalar{0};
-    if (step == 0) break;
-    Total<Scalar> norm;
+    if (!first) inner = inner_product(norm);
+    const VectorXd rest = sum.value() - constant.evidence_times(direction_y.exact());
+    common.set(constant.solve(rest));
+    const VectorXd image_y = direction_y.exact() + common.exact();
+    Total<Scalar> curvature;
+    Total<Scalar> image_norm;
     evidence_sum.clear();
     for (std::size_t j = 0; j < n; ++j) {
       const Node& node = nodes_[j];
       const P* const p = packs(direction_.data() + j * width);
-      P* const z = packs(residual_.data() + j * width);
-      P* const reduced = packs(reduced_.data() + j * width);
-      P* const u = packs(solution_.data() + j * width);
-      P* const t = packs(swept_.data() + j * width);
-      for (std::size_t b = 0; b < count; ++b) v[b] = p[b] + node.shift * t[b] - node.ridge * common[b];
-      add_neighbours(elimination.earlier(j), swept_.data(), v);
-      apply_inverse(j, image_y, q);
-      P product{};
+      const P* const t = packs(backward_.data() + j * width);
+      P* const s = packs(forward_.data() + j * width);
+      P* const image = packs(image_.data() + j * width);
+      for (std::size_t b = 0; b < count; ++b) v[b] = node.shift * t[b] - node.ridge * common[b];
+      add_neighbours(elimination.earlier(j), forward_.data(), v);
       for (std::size_t b = 0; b < count; ++b) {
-        const P less_reduced = reduced[b] - step * q[b];
-        const P less = z[b] - step * v[b];
-        product += less_reduced * less;
-        evidence_sum.add(b, less - node.pivot * less_reduced);
-        u[b] += step * t[b];
-        t[b] = q[b] - t[b];
-        reduced[b] = less_reduced;
-        z[b] = less;
+        const P both = v[b];
+        v[b] += image[b];
+        image[b] = p[b] + both;
+      }
+      apply_inverse(j, common, s);
+      P product{};
+      P square{};
+      for (std::size_t b = 0; b < count; ++b) {
+        const P q = t[b] + s[b];
+        product += p[b] * q;
+        square += image[b] * q;
+        evidence_sum.add(b, image[b] - node.pivot * q);
       }
       evidence_sum.next_node(j);
-      norm.add(product);
+      curvature.add(product);
+      image_norm.add(square);
     }
+    const VectorXd evidence = evidence_sum.value() - constant.evidence_times(image_y);  // the sum of S_j q_j
+    const double alpha = inner / (curvature.value() - direction_y.exact().dot(evidence));
+    step = alpha > 0.0 && std::isfinite(alpha) ? static_cast<Scalar>(alpha) : Scalar{0};
+    if (step == 0) break;
+    const double next = alpha * alpha * (image_norm.value() - image_y.dot(evidence)) - inner;
+    turn = static_cast<Scalar>(next / inner);
+    inner = next;
     same -= static_cast<double>(step) * common.exact();
-    residual_y.set(residual_y.exact() - static_cast<double>(step) * image_y.exact());
-    const double before = inner;
-    inner = inner_product(norm);
-    turn = static_cast<Scalar>(inner / before);
+    residual_y.set(residual_y.exact() - static_cast<double>(step) * image_y);
   }
   common.set(std::move(same));
   for (std::size_t j = 0; j < n; ++j) {
     P* const u = packs(solution_.data() + j * width);
-    for (std::size_t b = 0; b < count; ++b) u[b] += common[b];
+    const P* const t = packs(backward_.data() + j * width);
+    for (std::size_t b = 0; b < count; ++b) u[b] += step != 0 ? step * t[b] + common[b] : common[b];
   }
   return iterations;
 }
 
 template <typename Scalar>
 std::size_t Sweeps<Scalar>::bytes() const {
-  const std::size_t numbers = weights_.size() + 3 * nodes_.size() + 5 * solution_.size();
+  const std::size_t numbers = weights_.size() + 3 * nodes_.size() + 7 * solution_.size();
   std::size_t total = numbers * sizeof(Scalar) + inverses_.size() * sizeof(LowRankInverse<Scalar>);
   for (const auto& inverse : inverses_) total += inverse.bytes();
   return total;

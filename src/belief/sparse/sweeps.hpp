@@ -28,7 +28,6 @@ class Sweeps {
 
   /// Sets D_j^{-1} of the node at this position.
   void set_inverse(std::size_t position, LowRankInverse<Scalar> inverse) { inverses_[position] = std::move(inverse); }
-
   [[nodiscard]] const LowRankInverse<Scalar>& inverse(std::size_t position) const { return inverses_[position]; }
 
   /// Where r is to be written before solve, by position; what lies behind the dimension stays zero.
@@ -66,7 +65,9 @@ class Sweeps {
   CacheLineVector<Scalar> residual_;   // r at first, then z' of z = D (D + L)^{-1} r
   CacheLineVector<Scalar> reduced_;    // (D + L)^{-1} r
   CacheLineVector<Scalar> direction_;  // p' of p
-  CacheLineVector<Scalar> swept_;      // t = (D + L)^{-T} p, and s where the sweep forth has been
+  CacheLineVector<Scalar> backward_;   // t = (D + L)^{-T} p
+  CacheLineVector<Scalar> forward_;    // s
+  CacheLineVector<Scalar> image_;      // g' of D q
 };
 
 }  // namespace goblin
