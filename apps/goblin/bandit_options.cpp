@@ -3,8 +3,10 @@
 #include "data_options.hpp"
 #include "goblin/graph/label_file.hpp"
 #include "goblin/graph/names.hpp"
+#include "policy_options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <tuple>
 
@@ -54,8 +56,10 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
   for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance}) {
     option->capture_default_str();
   }
+  const auto of_policies = add_policy_options(command, request.policy_options);
   request.of_a_new_bandit = {graph,    self_loops, dimension, policy,  alpha,  labels,    ridge,
                              coupling, per_node,   bound,     explore, engine, tolerance, local_tolerance};
+  request.of_a_new_bandit.insert(request.of_a_new_bandit.end(), of_policies.begin(), of_policies.end());
 }
 
 void check_bandit_options(const BanditRequest& request) {
@@ -80,6 +84,7 @@ Bandit make_bandit(const BanditRequest& request) {
         {.noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]});
   }
   const Policy policy = policy_named(request.policy);
+  set_policy_options(request.policy_options, std::array{policy}, bandit);
   Graph graph = read_edge_file(request.graph, request.edges);
   if (uses_clusters(policy) != !request.labels.empty()) {
     throw std::invalid_argument(

@@ -3,6 +3,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/graph/edge_file.hpp"
 #include "json.hpp"
+#include "policy_options.hpp"
 
 #include <cstddef>
 #include <string>
@@ -24,6 +25,7 @@ struct BanditRequest {
   std::vector<double> printed_bound;
   std::string explore;
   BanditOptions bandit;
+  PolicyRequest policy_options;
   std::vector<CLI::Option*> of_a_new_bandit;  // those that a saved one has already
 };
 

@@ -12,6 +12,7 @@
 #include "goblin/world/cliques.hpp"
 #include "goblin/world/linear.hpp"
 #include "json.hpp"
+#include "policy_options.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
 
@@ -61,6 +62,7 @@ struct Request {
   std::string labels_file;
   std::string engine = "automatic";
   BanditOptions bandit;
+  PolicyRequest policy_options;
   // worlds
   std::optional<std::size_t> arms;
   std::size_t cliques = 4;
@@ -221,13 +223,15 @@ std::vector<Exploration> explorations_of(const Request& request) {
 }
 
 void run(const Request& request) {
+  std::vector<Policy> policies;
+  for (const std::string& name : request.policies) policies.push_back(policy_named(name));
+  BanditOptions bandit = request.bandit;
+  set_policy_options(request.policy_options, policies, bandit);
+  const bool clustered = std::ranges::any_of(policies, uses_clusters);
   std::vector<experiment::Case> cases;
-  bool clustered = false;
-  for (const std::string& name : request.policies) {
-    const Policy policy = policy_named(name);
-    clustered = clustered || uses_clusters(policy);
+  for (const Policy policy : policies) {
     for (const Exploration& exploration : explorations_of(request)) {
-      cases.push_back({.policy = policy, .bandit = request.bandit});
+      cases.push_back({.policy = policy, .bandit = bandit});
       cases.back().bandit.exploration = exploration;
     }
   }
@@ -323,6 +327,7 @@ void add_simulate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--ridge", request->bandit.ridge, "A = ridge I + coupling L")->capture_default_str();
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();
+  add_policy_options(*command, request->policy_options);
   command->add_flag("--json", request->json, "Print JSON");
   command->add_option("--trace", request->trace_file, "Write what happened as CSV, a row a round")->type_name("FILE");
   positive("--trace-every", request->trace_every, "Only every so many rounds, and the last");

@@ -35,6 +35,22 @@ void check_options(const BanditOptions& options) {
         "between 2 and 1000000");
   check(local.most_edges >= 1, "engine.local.most_edges", local.most_edges, "at least 1");
   if (options.exploration) check_exploration(*options.exploration);
+  check(options.hub.weight > 0.0 && options.hub.weight <= 1e100, "hub.weight", options.hub.weight,
+        "above 0 and at most 1e100");
+  check(options.hub.ridge >= 1e-100 && options.hub.ridge <= 1e100, "hub.ridge", options.hub.ridge,
+        "between 1e-100 and 1e100");
+  check(options.hash.buckets >= 1 && options.hash.buckets <= 65'536, "hash.buckets", options.hash.buckets,
+        "between 1 and 65536");
+  check(options.club.separation >= 0.0 && std::isfinite(options.club.separation), "club.separation",
+        options.club.separation, "finite and at least 0");
+  check(options.dynucb.clusters >= 1 && options.dynucb.clusters <= 1'000'000, "dynucb.clusters",
+        options.dynucb.clusters, "between 1 and 1000000");
+  check(options.forgetting.discount > 0.0 && options.forgetting.discount <= 1.0, "forgetting.discount",
+        options.forgetting.discount, "above 0 and at most 1");
+  if (options.forgetting.window > 0 && options.forgetting.discount < 1.0) {
+    throw std::invalid_argument(fmt::format("forgetting.window: {} (must be 0 where forgetting.discount is {})",
+                                            options.forgetting.window, options.forgetting.discount));
+  }
 }
 
 void check_node_ridges(const BanditOptions& options, std::size_t nodes) {

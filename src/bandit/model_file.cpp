@@ -18,7 +18,7 @@ namespace {
 
 // As in PNG: a byte above 127 and both kinds of line end show a transfer that changed them.
 constexpr FileKind model_file = {
-    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 3, .oldest = 2};
+    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 4, .oldest = 2};
 
 /// Before version 3 there were two rules: alpha, and a printed bound that may take its place.
 Exploration read_old_exploration(BinaryReader& in) {
@@ -29,6 +29,37 @@ Exploration read_old_exploration(BinaryReader& in) {
   bound.delta = in.number<double>();
   bound.norm = in.number<double>();
   return printed ? Exploration::printed_bound(bound) : Exploration::ucb(alpha);
+}
+
+/// What one policy has that the others have not; since version 4.
+void write_policy_options(const BanditOptions& options, BinaryWriter& out) {
+  out.text(name_of(options.laplacian));
+  out.number(options.hub.weight);
+  out.number(options.hub.ridge);
+  out.size(options.hash.buckets);
+  out.number(options.hash.seed);
+  out.text(name_of(options.club.graph));
+  out.number(options.club.separation);
+  out.number(options.club.seed);
+  out.size(options.dynucb.clusters);
+  out.number(options.dynucb.seed);
+  out.size(options.forgetting.window);
+  out.number(options.forgetting.discount);
+}
+
+void read_policy_options(BinaryReader& in, BanditOptions& options) {
+  options.laplacian = laplacian_named(in.text());
+  options.hub.weight = in.number<double>();
+  options.hub.ridge = in.number<double>();
+  options.hash.buckets = in.size();
+  options.hash.seed = in.number<std::uint64_t>();
+  options.club.graph = club_graph_named(in.text());
+  options.club.separation = in.number<double>();
+  options.club.seed = in.number<std::uint64_t>();
+  options.dynucb.clusters = in.size();
+  options.dynucb.seed = in.number<std::uint64_t>();
+  options.forgetting.window = in.size();
+  options.forgetting.discount = in.number<double>();
 }
 
 }  // namespace
@@ -70,6 +101,7 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.number(options.engine.local.tolerance);
   out.size(options.engine.local.most_nodes);
   out.size(options.engine.local.most_edges);
+  write_policy_options(options, out);
   const Graph users = state.users.graph();
   save_graph(out, names.empty() ? users : Graph(names, users.edges()));
   out.array(state.users.clusters());
@@ -93,6 +125,7 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     options.engine.local.tolerance = in.number<double>();
     options.engine.local.most_nodes = in.size();
     options.engine.local.most_edges = in.size();
+    if (version >= 4) read_policy_options(in, options);
     check_options(options);
 
     const Graph graph = load_graph(in);

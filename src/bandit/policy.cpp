@@ -18,6 +18,14 @@ constexpr bool table_is_in_order() {
 }
 static_assert(table_is_in_order(), "info_of finds a policy by its number");
 
+constexpr bool paper_comes_first() {
+  for (std::size_t k = 0; k < policy_table.size(); ++k) {
+    if (policy_table[k].is_in_paper != (k < paper_policies.size())) return false;
+  }
+  return true;
+}
+static_assert(paper_comes_first(), "paper_policies are the first ones");
+
 }  // namespace
 
 Policy policy_named(std::string_view name) {

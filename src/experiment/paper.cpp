@@ -232,7 +232,7 @@ class Planner {
 
   [[nodiscard]] std::vector<Contender> clique_contenders() const {
     std::vector<Contender> contenders;
-    for (const Policy policy : all_policies) {
+    for (const Policy policy : paper_policies) {
       const auto groupings = uses_clusters(policy) ? groupings_of(sizes_.clique_clusters, &Grouping::clusters)
                                                    : std::vector<Grouping>{Grouping{}};
       contenders.push_back(contender(policy, "", sizes_.clique_scales, groupings));
@@ -243,7 +243,7 @@ class Planner {
   [[nodiscard]] std::vector<Contender> dataset_contenders() const {
     const auto& scales = sizes_.dataset_scales;
     std::vector<Contender> contenders;
-    for (const Policy policy : all_policies) {
+    for (const Policy policy : paper_policies) {
       if (!uses_clusters(policy)) {
         contenders.push_back(contender(policy, "", scales, {Grouping{}}));
         continue;
@@ -275,7 +275,7 @@ Study trade_off_of(const DatasetResult& dataset, const Plan& plan) {
   study.contenders.clear();
   study.evaluation_seeds.resize(std::min(study.evaluation_seeds.size(), plan.trade_off_seeds));
   study.finalists = 1;
-  for (const Policy policy : all_policies) {
+  for (const Policy policy : paper_policies) {
     if (!uses_clusters(policy)) continue;
     const Setting& setting = dataset.entry(name_of(policy)).tuned().setting;
     for (const std::size_t count : plan.cluster_counts) {
@@ -296,7 +296,7 @@ Plan plan(const Options& options) { return Planner(options).plan(); }
 std::size_t Plan::cell_count() const {
   std::size_t count = experiment::cell_count(all_studies(*this));
   const auto clustered =
-      static_cast<std::size_t>(std::count_if(all_policies.begin(), all_policies.end(), uses_clusters));
+      static_cast<std::size_t>(std::count_if(paper_policies.begin(), paper_policies.end(), uses_clusters));
   for (const Study& study : datasets) {
     count += clustered * cluster_counts.size() * std::min(study.evaluation_seeds.size(), trade_off_seeds);
   }

@@ -80,7 +80,7 @@ Figure grid_figure(const Results& results) {
 Figure dataset_figure(const DatasetResult& dataset) {
   Panel panel{
       .title = dataset.result.study.title, .x_label = "rounds (thousands)", .y_label = reward_axis, .series = {}};
-  for (const Policy policy : all_policies) {
+  for (const Policy policy : paper_policies) {
     panel.series.push_back(curve(name(policy), dataset.entry(name(policy)).tuned(), normalized));
   }
   return {.name = dataset.result.study.name,
@@ -151,7 +151,7 @@ Figure cluster_figure(const DatasetResult& dataset) {
              .series = {},
              .log_x = true,
              .log_y = true};
-  for (const Policy policy : all_policies) {
+  for (const Policy policy : paper_policies) {
     if (!uses_clusters(policy)) continue;
     Series rewards = series_named(name(policy));
     Series times = series_named(name(policy));

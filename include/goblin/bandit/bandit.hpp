@@ -4,6 +4,7 @@
 #include "goblin/bandit/explanation.hpp"
 #include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
+#include "goblin/bandit/policy_options.hpp"
 #include "goblin/belief/evidence.hpp"
 #include "goblin/belief/options.hpp"
 #include "goblin/belief/solve_summary.hpp"
@@ -44,6 +45,13 @@ struct BanditOptions {
   /// the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to another
   /// cluster. With this it is kept for the nodes only.
   bool evidence_per_node = false;
+  /// What one policy has that the others have not.
+  Laplacian laplacian = Laplacian::combinatorial;
+  HubOptions hub = {};
+  HashOptions hash = {};
+  ClubOptions club = {};
+  DynucbOptions dynucb = {};
+  Forgetting forgetting = {};
   EngineOptions engine = {};
 };
 

@@ -2,12 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace goblin {
 
-/// The paper's five algorithms: one algorithm on five graphs.
+/// The paper's five algorithms, one algorithm on five graphs, and after them its rivals.
 ///
 /// | name            | nodes                     | edges                                                     |
 /// |-----------------|---------------------------|-----------------------------------------------------------|
@@ -26,6 +27,7 @@ struct PolicyInfo {
   std::string_view colour;        ///< of its line in every figure, "#rrggbb"
   bool uses_clusters = false;     ///< needs a clustering of the users
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
+  bool is_in_paper = true;        ///< one of the paper's five
 };
 
 /// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
@@ -57,6 +59,9 @@ inline constexpr auto all_policies = [] {
   for (std::size_t k = 0; k < all.size(); ++k) all[k] = policy_table[k].policy;
   return all;
 }();
+
+/// The paper's five, which come first.
+inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 
 [[nodiscard]] constexpr const PolicyInfo& info_of(Policy policy) {
   return policy_table[static_cast<std::size_t>(policy)];

@@ -41,12 +41,29 @@ void set_ridge(BanditOptions& options, nb::handle given) {
   options.node_ridges.assign(ridges.all().begin(), ridges.all().end());
 }
 
+/// What one policy has that the others have not.
+void set_policy_option(BanditOptions& options, const std::string& name, nb::handle value) {
+  if (name == "laplacian") options.laplacian = laplacian_named(text_argument(value, "laplacian"));
+  if (name == "hub") options.hub.weight = number_argument(value, "hub");
+  if (name == "hub_ridge") options.hub.ridge = number_argument(value, "hub_ridge");
+  if (name == "buckets") options.hash.buckets = whole_argument(value, "buckets", 1);
+  if (name == "hash_seed") options.hash.seed = whole_argument(value, "hash_seed");
+  if (name == "club_graph") options.club.graph = club_graph_named(text_argument(value, "club_graph"));
+  if (name == "separation") options.club.separation = number_argument(value, "separation");
+  if (name == "club_seed") options.club.seed = whole_argument(value, "club_seed");
+  if (name == "dynucb_clusters") options.dynucb.clusters = whole_argument(value, "dynucb_clusters", 1);
+  if (name == "dynucb_seed") options.dynucb.seed = whole_argument(value, "dynucb_seed");
+  if (name == "window") options.forgetting.window = whole_argument(value, "window");
+  if (name == "discount") options.forgetting.discount = number_argument(value, "discount");
+}
+
 /// The options that are given by name; the others keep the library's defaults.
 BanditOptions options_of(const nb::dict& given) {
   BanditOptions options;
   options.engine.progress = hear_signals;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
+    set_policy_option(options, name, value);
     if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
     if (name == "alpha") options.alpha = number_argument(value, "alpha");
     if (name == "ridge") set_ridge(options, value);

@@ -1,0 +1,52 @@
+#include "policy_options.hpp"
+
+#include "data_options.hpp"
+#include "joined.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace goblin::app {
+
+std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& request) {
+  BanditOptions& given = request.given;
+  const auto add = [&](const char* name, auto& value, const std::string& help, std::vector<Policy> policies) {
+    std::vector<std::string_view> names;
+    for (const Policy policy : policies) names.push_back(name_of(policy));
+    const std::string of = names.empty() ? "" : fmt::format(" (for {})", joined(names, "and"));
+    auto* option = command.add_option(name, value, help + of)->capture_default_str();
+    request.options.push_back({option, std::move(policies)});
+    return option;
+  };
+  add("--laplacian", request.laplacian, "combinatorial, or normalized: friends count by their share",
+      {Policy::gob_lin});
+  add("--window", given.forgetting.window, "Only the last so many rewards count; 0: all", {})->check(whole_number());
+  add("--discount", given.forgetting.discount,
+      "What a user's earlier rewards count for is multiplied by this at each new one; 1: nothing is forgotten", {});
+  std::vector<CLI::Option*> options;
+  for (const auto& each : request.options) options.push_back(each.option);
+  return options;
+}
+
+void set_policy_options(const PolicyRequest& request, std::span<const Policy> policies, BanditOptions& bandit) {
+  for (const auto& [option, of] : request.options) {
+    if (option->count() == 0 || of.empty()) continue;
+    if (std::ranges::find_first_of(of, policies) != of.end()) continue;
+    std::vector<std::string_view> names;
+    for (const Policy policy : of) names.push_back(name_of(policy));
+    throw std::invalid_argument(
+        fmt::format("{}: must not be given without the policy {}", option->get_name(), joined(names, "or")));
+  }
+  bandit.laplacian = laplacian_named(request.laplacian);
+  bandit.hub = request.given.hub;
+  bandit.hash = request.given.hash;
+  bandit.club = request.given.club;
+  bandit.club.graph = club_graph_named(request.club_graph);
+  bandit.dynucb = request.given.dynucb;
+  bandit.forgetting = request.given.forgetting;
+}
+
+}  // namespace goblin::app

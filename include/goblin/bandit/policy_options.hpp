@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace goblin {
+
+/// Which Laplacian ties friends to each other in gob.lin.
+enum class Laplacian {
+  combinatorial,  ///< L = D - W, the paper's: a user with many friends is held by each of them
+  normalized      ///< I - D^(-1/2) W D^(-1/2): all friends together hold a user as strongly as one friend would
+};
+
+[[nodiscard]] std::string_view name_of(Laplacian laplacian);
+/// The one of that name; throws std::invalid_argument with the names there are.
+[[nodiscard]] Laplacian laplacian_named(std::string_view name);
+
+/// gob.lin.hub: a node that nobody is, joined to everybody. Its vector is what all users have in common.
+struct HubOptions {
+  /// How strongly every user is drawn to the hub; not multiplied by the coupling.
+  double weight = 1.0;
+  /// How strongly the hub is drawn to zero. It is small, so that a common taste costs nothing.
+  double ridge = 0.01;
+
+  [[nodiscard]] bool operator==(const HubOptions&) const = default;
+};
+
+/// linucb.hash: every coordinate of a context goes to one bucket for everybody and to another for the user alone.
+struct HashOptions {
+  /// How many numbers the one vector has that everybody shares; learning a reward costs their square.
+  std::size_t buckets = 1024;
+  std::uint64_t seed = 0;
+
+  [[nodiscard]] bool operator==(const HashOptions&) const = default;
+};
+
+/// Which users club takes for alike at first.
+enum class ClubGraph {
+  social,    ///< friends
+  complete,  ///< everybody
+  random     ///< pairs that are drawn, about 3 ln n for each user
+};
+
+[[nodiscard]] std::string_view name_of(ClubGraph graph);
+/// The one of that name; throws std::invalid_argument with the names there are.
+[[nodiscard]] ClubGraph club_graph_named(std::string_view name);
+
+/// club: users who turn out to differ are parted; who is still joined is one cluster.
+struct ClubOptions {
+  ClubGraph graph = ClubGraph::social;
+  /// Two users are parted when their own estimates differ by more than this times F(T_i) + F(T_j), where
+  /// F(T) = sqrt((1 + ln(1 + T)) / (1 + T)) and T counts rewards.
+  double separation = 0.5;
+  std::uint64_t seed = 0;  ///< of the random graph
+
+  [[nodiscard]] bool operator==(const ClubOptions&) const = default;
+};
+
+/// dynucb: so many clusters; after each reward the user moves to the one whose members are most like them.
+struct DynucbOptions {
+  std::size_t clusters = 10;
+  std::uint64_t seed = 0;  ///< of where users are at first
+
+  [[nodiscard]] bool operator==(const DynucbOptions&) const = default;
+};
+
+/// What is forgotten, for tastes that change. At most one of the two.
+struct Forgetting {
+  /// Only the last so many rewards count; 0 for all.
+  std::size_t window = 0;
+  /// When a user's reward is learned, what that user's earlier rewards say is first multiplied by this; 1 forgets
+  /// nothing.
+  double discount = 1.0;
+
+  [[nodiscard]] bool operator==(const Forgetting&) const = default;
+};
+
+}  // namespace goblin
