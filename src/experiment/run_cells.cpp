@@ -54,7 +54,7 @@ void add_bounds(Outcome& outcome, const Bandit& bandit, const world::LinearTruth
   const double smoothness = bandit.smoothness(truth.user_vectors);
   for (Point& point : outcome.curve) {
     point.regret_bound = regret_bound(
-        point.round, point.log_determinant, bandit.options().ridge,
+        point.round, point.log_determinant, bandit.prior_precision(),
         {.noise = truth.noise, .delta = delta, .context_length = truth.context_length, .smoothness = smoothness});
   }
 }
@@ -65,7 +65,12 @@ std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, cons
   const Setting& setting = cell.setting;
   BanditOptions bandit_options{
       .dimension = world->dimension(), .alpha = setting.alpha, .exploration = setting.exploration};
-  bandit_options.ridge = bandit_options.coupling = 1.0 / (setting.scale * setting.scale);
+  // Contexts times the scale are the same as all that A has divided by its square.
+  const double square = setting.scale * setting.scale;
+  bandit_options.ridge = info_of(setting.policy).usual_ridge / square;
+  bandit_options.coupling = 1.0 / square;
+  bandit_options.hub.weight /= square;
+  bandit_options.hub.ridge /= square;
   Labels clusters;
   if (uses_clusters(setting.policy)) clusters = clusterings.get(cell, world->graph()).get();
   const auto truth = world->truth();

@@ -41,7 +41,8 @@ struct Grouping {
 struct Setting {
   Policy policy = Policy::gob_lin;
   double alpha = 0.1;
-  /// All contexts times this; done as ridge = coupling = 1 / scale^2, which is the same.
+  /// All contexts times this; done by dividing by scale^2 what A has, PolicyInfo::usual_ridge, a coupling of 1 and
+  /// HubOptions, which is the same.
   double scale = 1.0;
   Grouping grouping = {};
   /// The confidence bound of the paper's Figures 1 and 2 in the place of alpha, with the true norm and noise. For
