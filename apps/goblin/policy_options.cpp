@@ -23,6 +23,13 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& r
   };
   add("--laplacian", request.laplacian, "combinatorial, or normalized: friends count by their share",
       {Policy::gob_lin});
+  add("--club-graph", request.club_graph, "Who may be alike at first: social, complete or random", {Policy::club});
+  add("--separation", given.club.separation, "How many times their uncertainty the estimates of like users may differ",
+      {Policy::club});
+  add("--club-seed", given.club.seed, "Of the random graph", {Policy::club})->check(whole_number());
+  add("--dynucb-clusters", given.dynucb.clusters, "How many clusters", {Policy::dynucb})
+      ->check(positive_whole_number());
+  add("--dynucb-seed", given.dynucb.seed, "Of where users are at first", {Policy::dynucb})->check(whole_number());
   add("--window", given.forgetting.window, "Only the last so many rewards count; 0: all", {})->check(whole_number());
   add("--discount", given.forgetting.discount,
       "What a user's earlier rewards count for is multiplied by this at each new one; 1: nothing is forgotten", {});

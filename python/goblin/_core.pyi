@@ -56,6 +56,8 @@ def clustered_policies() -> tuple[str, ...]:
 
 default_alpha: float = 0.1
 
+default_separation: float = 0.5
+
 def exploration_names() -> tuple[str, ...]:
     """All rules of exploration."""
 

@@ -18,6 +18,8 @@ POLICIES = {
     "gob.lin": goblin.GobLin,
     "gob.lin.macro": goblin.GobLinMacro,
     "gob.lin.block": goblin.GobLinBlock,
+    "club": goblin.Club,
+    "dynucb": goblin.DynUcb,
 }
 CLUSTERED = ("gob.lin.macro", "gob.lin.block")
 
