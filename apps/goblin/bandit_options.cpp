@@ -104,10 +104,12 @@ std::string described_rules(const BanditSummary& summary) {
 
 std::string described(const BanditSummary& summary, std::size_t new_users) {
   const std::size_t local = count_of(summary, EngineKind::local);
-  std::string text =
-      fmt::format("{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
-                  new_users, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),
-                  local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
+  const std::string clusters =
+      finds_clusters(summary.policy) ? fmt::format(" in {} clusters", summary.clusters) : std::string();
+  std::string text = fmt::format(
+      "{} users ({} new){}, {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users, new_users,
+      clusters, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),
+      local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
   if (summary.unconverged_solves > 0) {
     text += fmt::format("warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
   }
@@ -118,6 +120,7 @@ void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
   object["users"] = summary.users;
   object["new_users"] = new_users;
   object["nodes"] = summary.nodes;
+  if (finds_clusters(summary.policy)) object["clusters"] = summary.clusters;
   object["dense_components"] = count_of(summary, EngineKind::dense);
   object["sparse_components"] = count_of(summary, EngineKind::sparse);
   object["local_components"] = count_of(summary, EngineKind::local);

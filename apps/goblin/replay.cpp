@@ -44,6 +44,13 @@ class Check {
         "--check: the bandit explores with {} (must be ucb or printed_bound, without epsilon)", name_of(exploration)));
   }
 
+  /// Throws std::invalid_argument if users change their nodes: the paper's algorithm has nothing like that.
+  static void check_policy(Policy policy) {
+    if (!finds_clusters(policy)) return;
+    throw std::invalid_argument(
+        fmt::format("--check: the policy is {} (must be one whose clusters do not move)", name_of(policy)));
+  }
+
   void add_nodes(const Bandit& bandit) {
     if (has_hub(checked(bandit).policy())) {
       // A new node comes with an edge, which the paper has no step for: everything is learned again.
@@ -167,6 +174,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
+  if (options.check) Check::check_policy(bandit.policy());
   if (options.check) Check::check_exploration(bandit.exploration());
   EventReader reader(d);
   NewUsers users(bandit);
@@ -174,6 +182,8 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
   Decision decision;
   // Nobody sees what a learn event changes before the next decision, so all of them up to there are learned at once;
   // but while nothing comes in there is time, and the next decision should not have to wait.
+  // Where clusters depend on the order, nothing waits: a user must not join before earlier rewards are learned.
+  const std::size_t most = finds_clusters(bandit.policy()) ? 1 : most_waiting;
   RewardBatch waiting;
   std::size_t lines = 0;  // that were read, those of waiting events among them
   const auto learn_waiting = [&] {
@@ -213,7 +223,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     }
     if (event->kind == Event::Kind::learn) {
       ++lines;
-      if (waiting.size() >= most_waiting || events.rdbuf()->in_avail() <= 0) learn_waiting();
+      if (waiting.size() >= most || events.rdbuf()->in_avail() <= 0) learn_waiting();
       continue;
     }
     learn_waiting();

@@ -32,9 +32,9 @@ class Options(TypedDict, total=False):
 class Bandit(_core.Bandit):
     """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
 
-    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``GobLinHub``.
-    They differ in nothing but the graph: with a node for every user, or for everybody, or for every cluster of users,
-    and
+    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, or their rivals
+    ``GobLinHub``, and ``Club`` and ``DynUcb``, which find the clusters themselves. They differ in
+    nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
 
@@ -77,9 +77,10 @@ class Bandit(_core.Bandit):
         dimension: int,
         alpha: float,
         clusters: Any = None,
-        of_policy: Mapping[str, Any] | None = None,
+        own: Mapping[str, Any] | None = None,
         **options: Unpack[Options],
     ) -> None:
+        """``own`` is what one policy has that the others have not."""
         if not self._policy:
             names = ", ".join(kind.__name__ for kind in _policies.values())
             raise TypeError(f"{type(self).__name__} has no policy: use one of {names}")
@@ -97,7 +98,7 @@ class Bandit(_core.Bandit):
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
         if "ridge" in options:
             options["ridge"] = _ridge_of(options["ridge"], graph, *self._nodes(graph, labels))
-        given = {**options, **(of_policy or {}), "dimension": dimension, "alpha": alpha}
+        given = {**options, **(own or {}), "dimension": dimension, "alpha": alpha}
         super().__init__(self._policy, graph, labels, given)
 
     def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
@@ -391,7 +392,112 @@ class GobLinHub(Bandit):
         hub_ridge: float = _core.default_hub_ridge,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(edges, dimension, alpha, of_policy={"hub": hub, "hub_ridge": hub_ridge}, **options)
+        super().__init__(edges, dimension, alpha, own={"hub": hub, "hub_ridge": hub_ridge}, **options)
+
+
+class Club(Bandit):
+    """CLUB: one belief for each cluster of users, where users who turn out to differ are parted.
+
+    At first everybody may be like their friends. Each user's own rewards give an estimate
+    ``w_i = (ridge I + S_i)^-1 c_i``. After a reward of user i, the edge to j goes if
+
+        ``|w_i - w_j| > separation (F(T_i) + F(T_j))``,   ``F(T) = sqrt((1 + ln(1 + T)) / (1 + T))``,
+
+    where ``T`` counts a user's rewards. Users whom edges still join are a cluster, and share one LinUCB on all their
+    rewards; clusters do not learn from each other. This is the algorithm of *Online Clustering of Bandits* (Gentile,
+    Li, Zappella; 2014), whose graph is ``"complete"`` or ``"random"``.
+
+    Which cluster a user is in depends on the order of the rewards. So ``partial_fit`` learns them one after the other,
+    ``merge`` and ``move_user`` are refused, and ``ridge`` is one number. Friends who are added later may be alike, too;
+    a friendship that ends is an edge that goes. With another graph than the social one, friends do not matter, and a
+    user who joins later stays alone.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    graph : whom users may be like at first: ``"social"``, their friends; ``"complete"``, everybody, for up to 4,000
+        users; ``"random"``, about ``3 ln n`` others, drawn
+    separation : how many times their uncertainty the estimates of like users may differ; the larger, the fewer clusters
+    seed : of the random graph
+
+    Cost: ``update`` O(dimension^3), and O(dimension) for each edge that is left to the user.
+
+    >>> import goblin
+    >>> bandit = goblin.Club([("ann", "bob"), ("bob", "cat")], dimension=1)
+    >>> for _ in range(20):
+    ...     bandit.update("ann", [1.0], 1.0)
+    ...     bandit.update("bob", [1.0], 1.0)
+    ...     bandit.update("cat", [1.0], -1.0)
+    >>> bandit.cluster("ann") == bandit.cluster("bob"), bandit.cluster("bob") == bandit.cluster("cat")
+    (True, False)
+    >>> bandit.summary()["clusters"]
+    2
+    """
+
+    _policy = "club"
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 0, ""
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        graph: str = "social",
+        separation: float = _core.default_separation,
+        seed: int = 0,
+        **options: Unpack[Options],
+    ) -> None:
+        own = {"club_graph": graph, "separation": separation, "club_seed": seed}
+        super().__init__(edges, dimension, alpha, own=own, **options)
+
+
+class DynUcb(Bandit):
+    """DynUCB: a fixed number of clusters, one belief for each, and users who move to where they are most alike.
+
+    Users are put into clusters at random. Each user's own rewards give an estimate ``w_i = (ridge I + S_i)^-1 c_i``.
+    After a reward the user moves to the cluster whose centroid, the mean of its members' estimates, is nearest; of
+    equals to the lowest number. A cluster is one LinUCB on all rewards of its users. The graph only says who there is.
+    This is the algorithm of *Dynamic Clustering of Contextual Multi-Armed Bandits* (Nguyen, Lauw; 2014).
+
+    Which cluster a user is in depends on the order of the rewards. So ``partial_fit`` learns them one after the other,
+    ``merge`` and ``move_user`` are refused, and ``ridge`` is one number.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    clusters : how many
+    seed : of where users are at first
+
+    Cost: ``update`` O(dimension^3 + clusters dimension), and, where the user moves, O(dimension^2) for each user of the
+    cluster that is left.
+
+    >>> import goblin
+    >>> bandit = goblin.DynUcb([], dimension=1, clusters=2, users=["ann", "bob", "cat", "dan"])
+    >>> for _ in range(20):
+    ...     for user, reward in {"ann": 1.0, "bob": 1.0, "cat": -1.0, "dan": -1.0}.items():
+    ...         bandit.update(user, [1.0], reward)
+    >>> bandit.cluster("ann") == bandit.cluster("bob"), bandit.cluster("ann") == bandit.cluster("cat")
+    (True, False)
+    """
+
+    _policy = "dynucb"
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 0, ""
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        clusters: int = 10,
+        seed: int = 0,
+        **options: Unpack[Options],
+    ) -> None:
+        own = {"dynucb_clusters": clusters, "dynucb_seed": seed}
+        super().__init__(edges, dimension, alpha, own=own, **options)
 
 
 def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
@@ -407,8 +513,8 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
     numbers = numbers_of(given, "ridge[{row}]")
     if numbers.ndim == 0:
         return given
-    wanted = f"must be one number, or {one_each}"
-    if numbers.ndim > 1:
+    wanted = f"must be one number, or {one_each}" if one_each else "must be one number"
+    if numbers.ndim > 1 or not one_each:
         raise ValueError(f"ridge: shape {numbers.shape} ({wanted})")
     if len(numbers) != nodes:
         raise ValueError(f"ridge: {len(numbers)} number{'s' * (len(numbers) != 1)} ({wanted})")
@@ -422,7 +528,7 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
 policies: tuple[str, ...] = _core.policy_names()
 
 _policies: dict[str, type[Bandit]] = {
-    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub)
+    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub, Club, DynUcb)
 }
 
 

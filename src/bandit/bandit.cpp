@@ -2,6 +2,7 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
+#include "bandit/online_clusters.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
@@ -86,35 +87,48 @@ Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> cluster
 Bandit Bandit::gob_lin_hub(const Graph& users, const BanditOptions& options) {
   return make(Policy::gob_lin_hub, users, {}, options);
 }
+Bandit Bandit::club(const Graph& users, const BanditOptions& options) { return make(Policy::club, users, {}, options); }
+Bandit Bandit::dynucb(const Graph& users, const BanditOptions& options) {
+  return make(Policy::dynucb, users, {}, options);
+}
 
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(users, goblin::node_graph(policy, users, clusters, options), options.engine.kind,
-                      options.dimension);
+  check_online_clusters(policy, options, users.node_count());
+  return bandit_bytes(policy, users, clusters, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
+  check_online_clusters(policy, options, users.node_count());
   if (has_hub(policy)) check_beside_hub(users, options);
-  const Graph nodes = goblin::node_graph(policy, users, clusters, options);
+  Graph nodes = goblin::node_graph(policy, users, clusters, options);
   check_node_ridges(options, nodes.node_count() - (has_hub(policy) ? 1 : 0));
   const double coupling = node_coupling(policy, options);
   std::vector<double> ridges = node_ridges(policy, users.node_count(), options);
-  const PriorMatrix prior =
-      ridges.empty() ? PriorMatrix(nodes, options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
   for (NodeId node = 0; !has_hub(policy) && node < nodes.node_count(); ++node) {
-    check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / coupling,
+    const double ridge = ridges.empty() ? options.ridge : ridges[node];
+    check_degree(nodes.degree(node), Limits::coupling * ridge / coupling,
                  [node] { return fmt::format("node {}", node); });
   }
-  check_fits(bandit_bytes(users, nodes, options.engine.kind, options.dimension), policy, users, clusters, options);
+  check_fits(policy, users, clusters, options);
+  auto online_clusters = make_online_clusters(policy, users, options);
+  OnlineClusters::Labels found;
+  if (online_clusters) {
+    found = online_clusters->first_labels();
+    nodes = Graph(found.count);
+    clusters = found.of;
+  }
+  const PriorMatrix prior =
+      ridges.empty() ? PriorMatrix(nodes, options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
-  return Bandit(
-      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options),
-                                       Belief(prior, options.dimension, options.engine, users_with_evidence))));
+  return Bandit(std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options, found.count),
+                                                 Belief(prior, options.dimension, options.engine, users_with_evidence),
+                                                 std::move(online_clusters))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
@@ -198,7 +212,8 @@ SolveSummary Bandit::update(UserRef user, std::span<const double> context, doubl
   check(user, context, reward);
   State& state = this->state();
   const NodeId who = state.users.user(user);
-  return state.belief.learn(who, state.users.node_of(who), context, reward);
+  const UserReward one{who, state.users.node_of(who), context.data(), reward};
+  return state.learn(std::span(&one, 1));
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
@@ -210,7 +225,7 @@ SolveSummary Bandit::update(std::span<const Observation> batch) {
     const NodeId who = state.users.user(one.user);
     rewards.push_back({who, state.users.node_of(who), one.context.data(), one.reward});
   }
-  return state.belief.learn_many(rewards);
+  return state.learn(rewards);
 }
 
 SolveSummary Bandit::update(const RewardTable& table) {
@@ -223,7 +238,49 @@ SolveSummary Bandit::update(const RewardTable& table) {
     const double* context = table.contexts.data() + k * state.options.dimension;
     rewards.push_back({who, state.users.node_of(who), context, table.rewards[k]});
   }
-  return state.belief.learn_many(rewards);
+  return state.learn(rewards);
+}
+
+SolveSummary Bandit::State::learn(std::span<const UserReward> rewards) {
+  if (!online_clusters) return belief.learn_many(rewards);
+  const auto learn_one = [d = options.dimension](State& state, const UserReward& one) {
+    const NodeId node = state.users.node_of(one.user);
+    SolveSummary summary = state.belief.learn(one.user, node, {one.context, d}, one.reward);
+    const UserEvidence evidence = state.belief.evidence(one.user, node);
+    summary.add(state.move(state.online_clusters->learn(one.user, evidence, state.users)));
+    return summary;
+  };
+  if (rewards.size() == 1) return learn_one(*this, rewards.front());
+  return change_in_a_copy(rewards.size(), [&](State& copy, std::size_t k) { return learn_one(copy, rewards[k]); });
+}
+
+SolveSummary Bandit::State::move(std::span<const UsersMove> moves) {
+  SolveSummary summary;
+  if (moves.empty()) return summary;
+  belief.exclusively([&] {
+    const NodeId from = users.cluster_of(moves.front().users.front());
+    users.move_users(from, moves);
+    while (belief.node_count() < users.node_count()) belief.add_node(options.ridge);
+    summary = belief.move_evidence(from, moves, users.members(from));
+  });
+  return summary;
+}
+
+SolveSummary Bandit::State::change_in_a_copy(std::size_t count,
+                                             const std::function<SolveSummary(State&, std::size_t)>& change) {
+  constexpr std::size_t tell_every = 256;
+  SolveSummary summary;
+  if (count == 0) return summary;
+  belief.check_copy_fits();
+  State copy(*this);
+  for (std::size_t k = 0; k < count; ++k) {
+    summary.add(change(copy, k));
+    const bool tells = options.engine.progress && ((k + 1) % tell_every == 0 || k + 1 == count);
+    if (tells) options.engine.progress(static_cast<double>(k + 1) / static_cast<double>(count));
+  }
+  copy.belief.set_access(belief.access());
+  belief.exclusively([&] { std::swap(*this, copy); });
+  return summary;
 }
 
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
@@ -310,9 +367,10 @@ NodeId Bandit::add_user_alone(std::string_view name, std::optional<NodeId> clust
         fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.users.cluster_count()));
   }
   state.check_new_hub_edge();
+  if (state.online_clusters) cluster = state.online_clusters->add_user(state.users);
   const NodeId user = state.users.add_user(name, cluster);
   if (state.belief.has_user_evidence()) state.belief.add_user();
-  if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
+  while (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
   return user;
 }
 
@@ -385,24 +443,34 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
   }
 }
 
-SolveSummary change_edge(UserMap& users, Belief& belief, const EdgeChange& change) {
-  return change_edges(users, belief, std::span(&change, 1), [](std::size_t /*k*/, const auto& call) { call(); });
-}
-
 }  // namespace
+
+SolveSummary Bandit::State::change_edge(const EdgeChange& change) {
+  const auto plainly = [](std::size_t /*k*/, const auto& call) { call(); };
+  if (!online_clusters) return change_edges(users, belief, std::span(&change, 1), plainly);
+  const NewWeight weight(users, change);
+  SolveSummary summary = change_edges(users, belief, std::span(&change, 1), plainly);
+  if ((weight.before > 0.0) == (weight.after > 0.0)) return summary;
+  summary.add(move(online_clusters->change_friends(weight.a, weight.b, weight.after > 0.0, users)));
+  return summary;
+}
 
 SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
   if (weight == 0.0) throw std::invalid_argument("weight: 0 (must be finite and positive)");
-  return change_edge(state().users, state().belief, {a, b, weight});
+  return state().change_edge({a, b, weight});
 }
 
-SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
-  return change_edge(state().users, state().belief, {a, b, 0.0});
-}
+SolveSummary Bandit::remove_edge(UserRef a, UserRef b) { return state().change_edge({a, b, 0.0}); }
 
 SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
-  return change_edges(state().users, state().belief, changes,
-                      [](std::size_t k, const auto& call) { check_item("edges", k, call); });
+  State& state = this->state();
+  const auto check = [](std::size_t k, const auto& call) { check_item("edges", k, call); };
+  if (!state.online_clusters) return change_edges(state.users, state.belief, changes, check);
+  return state.change_in_a_copy(changes.size(), [&](State& copy, std::size_t k) {
+    SolveSummary summary;
+    check(k, [&] { summary = copy.change_edge(changes[k]); });
+    return summary;
+  });
 }
 
 SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
@@ -411,7 +479,10 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   const NodeId who = state.users.user(user);
   if (!uses_clusters(policy)) {
     throw std::invalid_argument(
-        fmt::format("policy: {} (must be one with clusters, where users can move)", name_of(policy)));
+        finds_clusters(policy)
+            ? fmt::format("policy: {} (must be one whose clusters are given: this one moves users itself)",
+                          name_of(policy))
+            : fmt::format("policy: {} (must be one with clusters, where users can move)", name_of(policy)));
   }
   if (cluster > state.users.cluster_count()) {
     throw std::invalid_argument(
@@ -462,7 +533,8 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   for (const auto& edge : edges) changed.push_back({edge.a, edge.b, edge.weight});
   summary.add(state.belief.set_edges(changed));
   if (policy == Policy::gob_lin_macro) {
-    summary.add(state.belief.move_evidence(who, from, cluster, state.users.members(from)));
+    const UsersMove move{.users = {who}, .to = cluster};
+    summary.add(state.belief.move_evidence(from, std::span(&move, 1), state.users.members(from)));
   }
   return summary;
 }
@@ -506,7 +578,7 @@ bool Bandit::has_user(UserRef user) const { return state().users.find(user).has_
 std::optional<NodeId> Bandit::cluster(UserRef user) const {
   const UserMap& users = state().users;
   const NodeId index = users.user(user);
-  return uses_clusters(users.policy()) ? std::optional<NodeId>(users.cluster_of(index)) : std::nullopt;
+  return has_clusters(users.policy()) ? std::optional<NodeId>(users.cluster_of(index)) : std::nullopt;
 }
 NodeId Bandit::node(UserRef user) const { return state().users.node_of(state().users.user(user)); }
 Graph Bandit::graph() const { return state().users.graph(); }
@@ -608,11 +680,13 @@ BanditSummary Bandit::summary() const {
                         .asked_engine = asked,
                         .users = user_count(),
                         .nodes = node_count(),
+                        .clusters = state.users.used_cluster_count(),
                         .edges = 0,
                         .rewards = rewards(),
                         .unconverged_solves = state.belief.unconverged_solves(),
                         .bytes = sizeof(State) + state.users.bytes() + state.belief.bytes(),
                         .components = {}};
+  if (state.online_clusters) summary.bytes += state.online_clusters->bytes();
   const auto components = state.belief.components();
   summary.components.reserve(components.size());
   for (const auto& component : components) {

@@ -1,6 +1,8 @@
 #include "bandit/capacity.hpp"
 
+#include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
+#include "belief/byte_count.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
 #include "goblin/error.hpp"
@@ -20,7 +22,11 @@ std::size_t saturating_add(std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind, std::size_t dimension) {
+std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                         const BanditOptions& options) {
+  const Graph nodes = node_graph(policy, users, clusters, options);
+  const EngineKind kind = options.engine.kind;
+  const std::size_t dimension = options.dimension;
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
   const Components components = nodes.components();
@@ -33,17 +39,17 @@ std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind
     }
     total = saturating_add(total, engine_factory().bytes(kind, members.size(), entries / 2, dimension));
   }
-  return total;
+  return saturating_add(total, byte_count(online_clusters_bytes(policy, users, options)));
 }
 
-void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
-                const BanditOptions& options) {
+void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   const auto what_fits = [&](std::size_t available) {
     std::vector<std::string> fitting;
     const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
-      const Graph nodes =
-          node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{}, options);
-      const std::size_t bytes = bandit_bytes(users, nodes, kind, options.dimension);
+      BanditOptions changed = options;
+      changed.engine.kind = kind;
+      const std::size_t bytes =
+          bandit_bytes(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{}, changed);
       if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
     };
     for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
@@ -58,7 +64,8 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
   check_memory(
       fmt::format("{} of dimension {} with engine {}", name_of(policy), options.dimension,
                   name_of(options.engine.kind)),
-      static_cast<double>(needed), options.engine, [] { return std::size_t{0}; }, what_fits);
+      static_cast<double>(bandit_bytes(policy, users, clusters, options)), options.engine,
+      [] { return std::size_t{0}; }, what_fits);
 }
 
 }  // namespace goblin

@@ -12,12 +12,12 @@ namespace goblin {
   return !has_node_per_user(policy) && !options.evidence_per_node;
 }
 
-/// What a bandit over this node graph takes once every node has evidence, with engines of this kind. Not counted is
-/// what grows with the users who come: the evidence in local components, and that of users who share a node.
-[[nodiscard]] std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind, std::size_t dimension);
+/// What a bandit takes once every node has evidence, with as many nodes as there can be. Not counted is what grows with
+/// the users who come: the evidence in local components, and that of users who share a node.
+[[nodiscard]] std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                                       const BanditOptions& options);
 
-/// Throws CapacityError, with what would fit instead, if the bytes are more than the options or the machine allow.
-void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
-                const BanditOptions& options);
+/// Throws CapacityError, with what would fit instead, if the bandit needs more than the options or the machine allow.
+void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
 
 }  // namespace goblin

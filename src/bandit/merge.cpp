@@ -95,6 +95,12 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
   if (theirs.users.policy() != ours.users.policy()) {
     refuse(fmt::format("policy {}", name_of(theirs.users.policy())), name_of(ours.users.policy()));
   }
+  if (finds_clusters(ours.users.policy())) {
+    throw std::invalid_argument(
+        fmt::format("policy: {} (must be one whose clusters are given: those that are found depend on the order of all "
+                    "rewards, which two bandits do not tell)",
+                    name_of(ours.users.policy())));
+  }
   const auto check_option = [](const char* name, auto their_value, auto our_value) {
     if (their_value != our_value) refuse(fmt::format("{} {}", name, their_value), our_value);
   };

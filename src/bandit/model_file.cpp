@@ -107,6 +107,7 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.array(state.users.clusters());
   out.size(state.users.cluster_count());
   state.belief.save(out);
+  if (state.online_clusters) state.online_clusters->save(out);
 }
 
 Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
@@ -130,12 +131,13 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
 
     const Graph graph = load_graph(in);
     const auto clusters = in.array<std::uint32_t>();
-    in.expect(clusters.size() == (uses_clusters(policy) ? graph.node_count() : 0), "the number of labels");
+    in.expect(clusters.size() == (has_clusters(policy) ? graph.node_count() : 0), "the number of labels");
+    check_online_clusters(policy, options, graph.node_count());
     // With gob.lin.macro every cluster is a node, which takes some bytes; with gob.lin.block they may be empty.
     constexpr std::size_t many = 1'000'000;
     const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
-    in.expect(uses_clusters(policy) || cluster_count == 0, "the number of clusters");
+    in.expect(has_clusters(policy) || cluster_count == 0, "the number of clusters");
     UserMap users(policy, graph, clusters, options, cluster_count);
     Belief belief(in, node_coupling(policy, options), options.dimension, options.engine);
     in.expect(belief.node_count() == users.node_count(), "the number of nodes");
@@ -143,7 +145,9 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");
     in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
               "the number of users with evidence");
-    return Bandit(std::make_unique<Bandit::State>(options, std::move(users), std::move(belief)));
+    auto online_clusters = load_online_clusters(in, policy, options, users, belief);
+    return Bandit(
+        std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters)));
   } catch (const std::invalid_argument& error) {
     in.fail(std::string("its content is inconsistent: ") + error.what());
   }

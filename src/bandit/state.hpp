@@ -1,12 +1,18 @@
 #pragma once
 
 #include "bandit/choice.hpp"
+#include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/belief.hpp"
+#include "cloned.hpp"
 #include "goblin/bandit/bandit.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,10 +20,12 @@ namespace goblin {
 
 /// What a bandit is made of. The third part, how what is believed becomes a choice, is in the options: Exploration.
 struct Bandit::State {
-  State(const BanditOptions& the_options, UserMap the_users, Belief the_belief)
+  State(const BanditOptions& the_options, UserMap the_users, Belief the_belief,
+        std::unique_ptr<OnlineClusters> the_clusters)
       : options(the_options),
         users(std::move(the_users)),
         belief(std::move(the_belief)),
+        online_clusters(std::move(the_clusters)),
         smallest_ridge(options.ridge) {
     for (const double ridge : options.node_ridges) smallest_ridge = std::min(smallest_ridge, ridge);
     set_exploration(options.exploration.value_or(Exploration::ucb(options.alpha)));
@@ -39,11 +47,21 @@ struct Bandit::State {
                              const std::optional<Draw>& draw, Decision& decision) const;
 
   void check_new_hub_edge() const;
+  /// One after the other, where it matters; else in the way that is cheapest.
+  SolveSummary learn(std::span<const UserReward> rewards);
+  /// The first edge between two users, the last one that goes, or one of another weight.
+  SolveSummary change_edge(const EdgeChange& change);
+  /// Makes the moves that OnlineClusters wants.
+  SolveSummary move(std::span<const UsersMove> moves);
+  /// Many changes one after the other, all or none: they are made in a copy, which then takes the place of this.
+  SolveSummary change_in_a_copy(std::size_t count,
+                                const std::function<SolveSummary(State& copy, std::size_t k)>& change);
 
   BanditOptions options;
   UserMap users;
   Belief belief;
-  double smallest_ridge;  // that a user's node has or may get
+  Cloned<OnlineClusters> online_clusters;  // where the policy finds the clusters
+  double smallest_ridge;                   // that a user's node has or may get
 };
 
 }  // namespace goblin

@@ -4,6 +4,7 @@
 #include "goblin/graph/names.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -42,6 +43,10 @@ Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clus
       return users.within(clusters);
     case Policy::gob_lin_hub:
       return with_hub(users, options.coupling, options.hub.weight);
+    case Policy::club:
+      return users.edgeless();
+    case Policy::dynucb:
+      return Graph(options.dynucb.clusters);
   }
   return {};
 }
@@ -76,6 +81,8 @@ std::size_t UserMap::node_count() const {
     case Policy::linucb_sin:
       return 1;
     case Policy::gob_lin_macro:
+    case Policy::club:
+    case Policy::dynucb:
       return members_.size();
     case Policy::gob_lin_hub:
       return user_count() + 1;
@@ -118,6 +125,8 @@ NodeId UserMap::node_of(NodeId user) const {
     case Policy::linucb_sin:
       return 0;
     case Policy::gob_lin_macro:
+    case Policy::club:
+    case Policy::dynucb:
       return clusters_[user];
     case Policy::gob_lin_hub:
       return user + 1;
@@ -128,7 +137,7 @@ NodeId UserMap::node_of(NodeId user) const {
 
 NodeId UserMap::add_user(std::string_view name, std::optional<NodeId> cluster) {
   const NodeId user = users_.add_node(name);
-  if (uses_clusters(policy_)) {
+  if (has_clusters(policy_)) {
     clusters_.push_back(cluster.value_or(cluster_count()));
     add_member(user, clusters_.back());
   }
@@ -188,6 +197,23 @@ std::vector<UserMap::NodeEdge> UserMap::move_user(NodeId user, NodeId cluster) {
   // Those that stay before those that go, so that nothing is split which is joined again.
   std::stable_partition(edges.begin(), edges.end(), [](const NodeEdge& edge) { return edge.weight > 0.0; });
   return edges;
+}
+
+void UserMap::move_users(NodeId from, std::span<const UsersMove> moves) {
+  for (const auto& [who, to] : moves) {
+    for (const NodeId user : who) clusters_[user] = to;
+    if (to >= members_.size()) members_.resize(to + std::size_t{1});
+    std::vector<NodeId> both;
+    both.reserve(members_[to].size() + who.size());
+    std::merge(members_[to].begin(), members_[to].end(), who.begin(), who.end(), std::back_inserter(both));
+    members_[to] = std::move(both);
+  }
+  std::erase_if(members_[from], [&](NodeId user) { return clusters_[user] != from; });
+}
+
+std::size_t UserMap::used_cluster_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [](const auto& members) { return !members.empty(); }));
 }
 
 std::size_t UserMap::bytes() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "belief/belief.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "graph/live_graph.hpp"
@@ -19,7 +20,7 @@ constexpr NodeId hub_node = 0;
 /// one policy does differently from another.
 class UserMap {
  public:
-  /// The clusters, a label a user, are for the policies that use them and empty for the others. There are as many as
+  /// The clusters, a label a user, are for the policies that have them and empty for the others. There are as many as
   /// the labels say, or more, which nobody is in. Of the options, those of the policy count.
   UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options,
           std::size_t cluster_count = 0);
@@ -63,7 +64,7 @@ class UserMap {
       return;
     }
     if (has_node_per_user(policy_)) return visit(node);
-    if (uses_clusters(policy_)) {
+    if (has_clusters(policy_)) {
       for (const NodeId user : members_[node]) visit(user);
     } else {
       for (NodeId user = 0; user < user_count(); ++user) visit(user);
@@ -91,9 +92,14 @@ class UserMap {
   std::optional<NodeEdge> set_weight(NodeId user_a, NodeId user_b, double weight);
   /// Puts a user into another cluster, which may be a new one. Says which edges between nodes change.
   std::vector<NodeEdge> move_user(NodeId user, NodeId cluster);
+  /// Puts some users of a cluster into others, which may be new, where no edges join the nodes of clusters. O(users of
+  /// all these clusters).
+  void move_users(NodeId from, std::span<const UsersMove> moves);
   /// Leaves this many clusters; nobody is in those that go.
   void drop_clusters(std::size_t count) { members_.resize(count); }
 
+  /// Clusters that somebody is in.
+  [[nodiscard]] std::size_t used_cluster_count() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
@@ -108,7 +114,7 @@ class UserMap {
   std::vector<std::vector<NodeId>> members_;  // of each cluster
 };
 
-/// The graph over the nodes of a policy.
+/// The graph over the nodes of a policy. Where it finds the clusters, as many as there can be.
 [[nodiscard]] Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                const BanditOptions& options);
 

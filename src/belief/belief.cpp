@@ -5,8 +5,8 @@
 #include "belief/memory.hpp"
 #include "binary.hpp"
 #include "goblin/error.hpp"
+#include "graph/cut_off.hpp"
 #include "graph/graph_binary.hpp"
-#include "graph/places.hpp"
 #include "graph/remove_places.hpp"
 
 #include <algorithm>
@@ -63,41 +63,6 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
         return fmt::format("the engine sparse needs {}",
                            readable_bytes(factory.bytes(EngineKind::sparse, nodes, edges, dimension)));
       });
-}
-
-/// The nodes that can be reached from a or from b, whichever are fewer, ascending; none if a path joins a and b.
-/// Searches from both, an edge at a time, until they meet or one of them knows all of its part.
-std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
-  struct Search {
-    std::vector<NodeId> reached;
-    std::size_t at = 0;    // the node whose edges are walked
-    std::size_t edge = 0;  // the next of them
-  };
-  std::array<Search, 2> searches{Search{{a}}, Search{{b}}};
-  Places places;
-  places.clear();
-  places.find_or_add(a, 0);
-  places.find_or_add(b, 1);
-  std::vector<std::size_t> reached_by{0, 1};  // of a place
-  for (std::size_t turn = 0;; turn = 1 - turn) {
-    Search& search = searches[turn];
-    while (search.at < search.reached.size() && search.edge == graph.neighbours(search.reached[search.at]).size()) {
-      ++search.at;
-      search.edge = 0;
-    }
-    if (search.at == search.reached.size()) {
-      std::sort(search.reached.begin(), search.reached.end());
-      return std::move(search.reached);
-    }
-    const NodeId next = graph.neighbours(search.reached[search.at])[search.edge++];
-    const NodeId place = places.find_or_add(next, static_cast<NodeId>(reached_by.size()));
-    if (place == reached_by.size()) {
-      search.reached.push_back(next);
-      reached_by.push_back(turn);
-    } else if (reached_by[place] != turn) {
-      return {};
-    }
-  }
 }
 
 }  // namespace
@@ -188,8 +153,7 @@ void Belief::set_access(Access* access) {
 }
 
 /// Work on what decisions look at first: components_ and places_.
-template <typename Work>
-void Belief::exclusively(Work work) {
+void Belief::exclusively(const std::function<void()>& work) {
   if (access_ == nullptr) return work();
   access_->exclusively(work);
 }
@@ -442,20 +406,44 @@ void Belief::add_node(double ridge) {
       {{node}, engine_factory().make(options_.kind, PriorMatrix(Graph(1), ridge, coupling_), dimension(), options_)});
 }
 
-SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users) {
-  const UserEvidence moved = user_evidence_->at(user);
-  if (moved.count == 0) return {};
-  const auto change = [&](NodeId node, int sign) {
+SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves, std::span<const NodeId> stay) {
+  Evidence moved(dimension(), moves.size() + 1);  // with each move, and with all of them
+  const std::size_t all = moves.size();
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    for (const NodeId user : moves[k].users) moved.add(k, user_evidence_->at(user));
+    moved.add(all, moved.at(k));
+  }
+  if (moved.at(all).count == 0) return {};
+  const double log_determinant = log_determinant_;
+  const double log_determinant_error = log_determinant_error_;
+  std::vector<std::pair<NodeId, Evidence::Before>> before;
+  before.reserve(moves.size() + 1);
+  const auto change = [&](NodeId node, std::size_t which, int sign) {
     const Component& component = components_[places_[node].component];
-    return account_for(component.engine->change_evidence(places_[node].index, moved, sign, evidence_of(component)));
+    return account_for(
+        component.engine->change_evidence(places_[node].index, moved.at(which), sign, evidence_of(component)));
   };
-  evidence_.add(to, moved);
-  SolveSummary summary = change(to, 1);
-  // Summed anew, so that no rounding of a difference stays behind.
-  evidence_.clear(from);
-  for (const NodeId other : users) evidence_.add(from, user_evidence_->at(other));
-  summary.add(change(from, -1));
-  return summary;
+  try {
+    SolveSummary summary;
+    for (std::size_t k = 0; k < moves.size(); ++k) {
+      if (moved.at(k).count == 0) continue;
+      before.emplace_back(moves[k].to, evidence_.before(moves[k].to));
+      evidence_.add(moves[k].to, moved.at(k));
+      summary.add(change(moves[k].to, k, 1));
+    }
+    // Summed anew, so that no rounding of a difference stays behind.
+    before.emplace_back(from, evidence_.before(from));
+    evidence_.clear(from);
+    for (const NodeId user : stay) evidence_.add(from, user_evidence_->at(user));
+    summary.add(change(from, all, -1));
+    return summary;
+  } catch (...) {
+    for (auto& [node, sums] : before) evidence_.put_back(sums);
+    log_determinant_ = log_determinant;
+    log_determinant_error_ = log_determinant_error;
+    for (const auto& [node, sums] : before) (void)rebuild(components_[places_[node].component], {});
+    throw;
+  }
 }
 
 std::size_t Belief::bytes() const {
@@ -538,8 +526,9 @@ void Belief::join(NodeId a, NodeId b) {
 bool Belief::split(NodeId a, NodeId b) {
   const std::size_t whole = places_[a].component;
   const Engine& engine = *components_[whole].engine;
-  const std::vector<NodeId> smaller = cut_off(engine.graph(), places_[a].index, places_[b].index);
-  if (smaller.empty()) return false;
+  const auto parts = cut_off(engine.graph(), std::array{places_[a].index, places_[b].index});
+  if (parts.empty()) return false;
+  const std::vector<NodeId>& smaller = parts.front();
   const auto part = [&](const std::vector<NodeId>& indices) {
     Component component{{}, engine.extract(indices, evidence_of(components_[whole]))};
     component.nodes.reserve(indices.size());

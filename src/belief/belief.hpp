@@ -22,6 +22,12 @@ struct UserReward {
   double reward;
 };
 
+/// Users who go to another node together.
+struct UsersMove {
+  std::vector<NodeId> users;  // ascending
+  NodeId to = 0;
+};
+
 /// What a bandit believes about the nodes of its graph, and the evidence that this follows from.
 ///
 /// The evidence is the truth: sums over the rewards of every user, and their sums over the users of a node. The belief
@@ -46,6 +52,9 @@ class Belief {
   /// rebuild run; null, as in every copy: nobody. add_node, add_user and move_evidence are made within
   /// Access::exclusively by whoever calls them.
   void set_access(Access* access);
+  [[nodiscard]] Access* access() const { return access_; }
+  /// Work on what decisions look at first, while nobody reads.
+  void exclusively(const std::function<void()>& work);
 
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
@@ -122,9 +131,10 @@ class Belief {
   /// Joins a node without evidence to another, as set_edges does, but tells EngineOptions::progress nothing: what it
   /// throws cannot stop this half way.
   SolveSummary join_new_node(const Edge& edge);
-  /// A user's evidence counts for another node from now on; only where evidence is kept for users. `users`: those of
-  /// the node that is left, without the one who moves.
-  SolveSummary move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users);
+  /// The evidence of some users of a node counts for other nodes from now on; only where evidence is kept for users.
+  /// `stay`: the node's other users. If something stops it half way, the evidence is what it was, and the belief
+  /// computed anew from it.
+  SolveSummary move_evidence(NodeId from, std::span<const UsersMove> moves, std::span<const NodeId> stay);
   /// Computes everything anew from the evidence and the graph, but for ln|M|, which does not change. Throws
   /// CapacityError before it begins if it would not fit.
   SolveSummary rebuild();
@@ -193,8 +203,6 @@ class Belief {
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);
   void exchange(Component& component, std::unique_ptr<Engine>& engine);
-  template <typename Work>
-  void exclusively(Work work);
   void join(NodeId a, NodeId b);
   bool split(NodeId a, NodeId b);
   void split_between(std::vector<std::pair<NodeId, NodeId>> pairs);

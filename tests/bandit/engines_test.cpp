@@ -128,7 +128,7 @@ TEST_P(EngineAgainstPrinted, with_a_ridge_for_each_node) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, EngineAgainstPrinted,
-                         ::testing::Combine(::testing::ValuesIn(all_policies),
+                         ::testing::Combine(::testing::ValuesIn(policies_with_fixed_nodes()),
                                             ::testing::Values(EngineKind::dense, EngineKind::sparse),
                                             ::testing::Range<std::size_t>(0, scenarios().size())),
                          [](const auto& test) {

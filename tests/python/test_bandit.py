@@ -25,6 +25,8 @@ KINDS: list[Any] = [
     lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
     goblin.GobLinHub,
 ]
+#: Those whose users change their clusters as rewards come in.
+FINDERS: list[Any] = [goblin.Club, goblin.DynUcb]
 
 
 def trained(kind: Any = goblin.GobLin, edges: Any = PATH, rewards: int = 30) -> goblin.Bandit:
@@ -551,8 +553,56 @@ def test_a_hub_has_its_own_numbers() -> None:
 
 
 def test_policies_are_those_of_the_library() -> None:
-    assert set(goblin.policies) == {kind(PATH, dimension=1).policy for kind in KINDS}
+    assert set(goblin.policies) == {kind(PATH, dimension=1).policy for kind in KINDS + FINDERS}
     assert set(_core.clustered_policies()) == {"gob.lin.macro", "gob.lin.block"}
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_found_clusters_are_kept_and_go_on(kind: Any, tmp_path: Path, random: np.random.Generator) -> None:
+    bandit = kind(PATH, dimension=3, alpha=0.2)
+    X, users = random.normal(size=(200, 3)), random.choice(bandit.users, size=200)
+    rewards = np.where(users == "cat", -1.0, 1.0) * X[:, 0]
+    whole = bandit.copy().partial_fit(users, X, rewards)
+    for user, x, reward in zip(users[:120], X, rewards, strict=False):
+        bandit.update(user, x, reward)
+    bandit.save(tmp_path / "model")
+    for half in (goblin.load(tmp_path / "model"), pickle.loads(pickle.dumps(bandit))):
+        assert type(half) is kind
+        half.partial_fit(users[120:], X[120:], rewards[120:])
+        assert same_belief(half, whole)
+        assert [half.cluster(user) for user in half.users] == [whole.cluster(user) for user in whole.users]
+    assert whole.summary()["clusters"] == len({whole.cluster(user) for user in whole.users})
+    assert sum(one.value for one in whole.explain("ann", X[0]).contributions) == pytest.approx(
+        whole.explain("ann", X[0]).mean
+    )
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_found_clusters_say_what_they_cannot_do(kind: Any) -> None:
+    bandit = kind(PATH, dimension=1)
+    with pytest.raises(ValueError, match=r"^policy: \w+ \(must be one whose clusters are given"):
+        bandit.move_user("ann", 0)
+    with pytest.raises(ValueError, match=r"^policy: \w+ \(must be one whose clusters are given"):
+        bandit.merge(bandit.copy())
+    with pytest.raises(ValueError, match=r"^cluster: 0 \(must not be given"):
+        bandit.add_user("dan", cluster=0)
+    with pytest.raises(ValueError, match=r"^evidence_per_node: true \(must be false for"):
+        kind(PATH, dimension=1, evidence_per_node=True)
+    with pytest.raises(ValueError, match=r"^ridge: shape \(3,\) \(must be one number\)$"):
+        kind(PATH, dimension=1, ridge=[1.0, 2.0, 3.0])
+
+
+def test_options_of_found_clusters_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"^club.graph: 'x' \(must be social, complete or random\)$"):
+        goblin.Club(PATH, graph="x")
+    with pytest.raises(ValueError, match=r"^club.separation: -1 \(must be finite and at least 0\)$"):
+        goblin.Club(PATH, separation=-1)
+    with pytest.raises(ValueError, match=r"^seed: "):
+        goblin.Club(PATH, seed=-1)
+    with pytest.raises(ValueError, match=r"^clusters: 0 "):
+        goblin.DynUcb(PATH, clusters=0)
+    assert goblin.Club(PATH, dimension=1, graph="complete").summary()["clusters"] == 1
+    assert goblin.DynUcb(PATH, dimension=1, clusters=7).summary()["nodes"] == 7
 
 
 def test_friends_that_are_refused_are_named() -> None:

@@ -172,7 +172,8 @@ struct BanditSummary {
   EngineKind asked_engine = EngineKind::automatic;
   std::size_t users = 0;
   std::size_t nodes = 0;
-  std::size_t edges = 0;  ///< between nodes
+  std::size_t clusters = 0;  ///< that somebody is in, where the policy has clusters
+  std::size_t edges = 0;     ///< between nodes
   std::size_t rewards = 0;
   std::size_t unconverged_solves = 0;  ///< that ended above the tolerance
   std::size_t bytes = 0;               ///< in all, with the social graph and the evidence
@@ -222,6 +223,11 @@ class Bandit {
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   /// Not the paper's. HubOptions says why `ridge` should be small here, 0.01 for instance.
   static Bandit gob_lin_hub(const Graph& users, const BanditOptions& options);
+  /// These two find clusters themselves, as rewards come in; one belief for each, and no edges between them.
+  /// BanditOptions::club and BanditOptions::dynucb say how. Which cluster a user is in depends on the order of the
+  /// rewards, so a batch is learned one by one, in a copy of the bandit, and two bandits cannot be merged.
+  static Bandit club(const Graph& users, const BanditOptions& options);
+  static Bandit dynucb(const Graph& users, const BanditOptions& options);
   /// Any of them; the clusters are for the policies that use them and must be empty for the others. Throws
   /// CapacityError, before it allocates, if the bandit would not fit.
   static Bandit make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);

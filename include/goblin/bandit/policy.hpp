@@ -18,9 +18,11 @@ namespace goblin {
 /// | `gob.lin.macro` | one per cluster           | weight = weight of the social edges between two clusters  |
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
 /// | `gob.lin.hub`   | one per user, and a hub   | the social graph, and one from the hub to every user      |
+/// | `club`          | one per cluster           | none; clusters fall apart as rewards come in              |
+/// | `dynucb`        | one per cluster           | none; users change the cluster as rewards come in         |
 ///
 /// The hub is node 0, which nobody is; user u has the node u + 1.
-enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, gob_lin_hub };
+enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, gob_lin_hub, club, dynucb };
 
 /// What there is to say about a policy.
 struct PolicyInfo {
@@ -29,6 +31,7 @@ struct PolicyInfo {
   std::string_view knows;         ///< what it knows of the social graph, in a few words
   std::string_view colour;        ///< of its line in every figure, "#rrggbb"
   bool uses_clusters = false;     ///< needs a clustering of the users
+  bool finds_clusters = false;    ///< makes one as rewards come in
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
   bool is_in_paper = true;        ///< one of the paper's five
   bool has_hub = false;           ///< node 0 is nobody's, and joined to everybody
@@ -64,6 +67,20 @@ inline constexpr std::array policy_table = {
                .is_in_paper = false,
                .has_hub = true,
                .usual_ridge = 0.01},
+    PolicyInfo{.policy = Policy::club,
+               .name = "club",
+               .knows = "who may be alike, until rewards say otherwise",
+               .colour = "#c2185b",
+               .finds_clusters = true,
+               .has_node_per_user = false,
+               .is_in_paper = false},
+    PolicyInfo{.policy = Policy::dynucb,
+               .name = "dynucb",
+               .knows = "nothing: clusters of users with like rewards",
+               .colour = "#00838f",
+               .finds_clusters = true,
+               .has_node_per_user = false,
+               .is_in_paper = false},
 };
 
 /// All of them, for loops.
@@ -85,13 +102,19 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 /// The policy of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Policy policy_named(std::string_view name);
 
-/// "linucb-sin, linucb-ind, ... or gob.lin.hub", for messages and help texts.
+/// "linucb-sin, linucb-ind, gob.lin, ... or dynucb", for messages and help texts.
 [[nodiscard]] std::string policy_names();
 /// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
 [[nodiscard]] std::string clustered_policy_names();
 
 /// Whether the policy needs a clustering of the users.
 [[nodiscard]] constexpr bool uses_clusters(Policy policy) { return info_of(policy).uses_clusters; }
+
+/// Whether the policy makes a clustering itself, which changes as rewards come in.
+[[nodiscard]] constexpr bool finds_clusters(Policy policy) { return info_of(policy).finds_clusters; }
+
+/// Whether users have clusters, wherever they come from.
+[[nodiscard]] constexpr bool has_clusters(Policy policy) { return uses_clusters(policy) || finds_clusters(policy); }
 
 /// Whether every user has a node of their own, as Theorem 1 has it.
 [[nodiscard]] constexpr bool has_node_per_user(Policy policy) { return info_of(policy).has_node_per_user; }

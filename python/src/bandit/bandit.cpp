@@ -41,6 +41,7 @@ void bind_bandit(nb::module_& module) {
   module.attr("default_alpha") = BanditOptions().alpha;
   module.attr("default_hub") = HubOptions().weight;
   module.attr("default_hub_ridge") = HubOptions().ridge;
+  module.attr("default_separation") = ClubOptions().separation;
   module.def(
       "exploration_names",
       [] {

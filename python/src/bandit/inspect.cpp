@@ -108,6 +108,7 @@ nb::dict summary_of(const BanditSummary& summary) {
   result["engine"] = std::string(name_of(summary.asked_engine));
   result["users"] = summary.users;
   result["nodes"] = summary.nodes;
+  result["clusters"] = summary.clusters;
   result["edges"] = summary.edges;
   result["rewards"] = summary.rewards;
   result["unconverged_solves"] = summary.unconverged_solves;

@@ -48,11 +48,11 @@ void set_policy_option(BanditOptions& options, const std::string& name, nb::hand
   if (name == "hub_ridge") options.hub.ridge = number_argument(value, "hub_ridge");
   if (name == "buckets") options.hash.buckets = whole_argument(value, "buckets", 1);
   if (name == "hash_seed") options.hash.seed = whole_argument(value, "hash_seed");
-  if (name == "club_graph") options.club.graph = club_graph_named(text_argument(value, "club_graph"));
+  if (name == "club_graph") options.club.graph = club_graph_named(text_argument(value, "graph"));
   if (name == "separation") options.club.separation = number_argument(value, "separation");
-  if (name == "club_seed") options.club.seed = whole_argument(value, "club_seed");
-  if (name == "dynucb_clusters") options.dynucb.clusters = whole_argument(value, "dynucb_clusters", 1);
-  if (name == "dynucb_seed") options.dynucb.seed = whole_argument(value, "dynucb_seed");
+  if (name == "club_seed") options.club.seed = whole_argument(value, "seed");
+  if (name == "dynucb_clusters") options.dynucb.clusters = whole_argument(value, "clusters", 1);
+  if (name == "dynucb_seed") options.dynucb.seed = whole_argument(value, "seed");
   if (name == "window") options.forgetting.window = whole_argument(value, "window");
   if (name == "discount") options.forgetting.discount = number_argument(value, "discount");
 }
