@@ -74,11 +74,13 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(users, goblin::node_graph(policy, users, clusters), options.engine.kind, options.dimension);
+  check_forgetting(policy, options);
+  return bandit_bytes(policy, users, goblin::node_graph(policy, users, clusters), options.engine.kind, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
+  check_forgetting(policy, options);
   check_clusters(policy, users.node_count(), clusters);
   const Graph nodes = goblin::node_graph(policy, users, clusters);
   check_node_ridges(options, nodes.node_count());
@@ -87,12 +89,12 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   for (NodeId node = 0; node < nodes.node_count(); ++node) {
     check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / options.coupling, node);
   }
-  check_fits(bandit_bytes(users, nodes, options.engine.kind, options.dimension), policy, users, clusters, options);
+  check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
-  return Bandit(
-      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters),
-                                       Belief(prior, options.dimension, options.engine, users_with_evidence))));
+  return Bandit(std::unique_ptr<State>(
+      new State(options, UserMap(policy, users, clusters),
+                Belief(prior, options.dimension, options.engine, users_with_evidence, taken_from(policy, options)))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
@@ -174,34 +176,28 @@ std::vector<double> Bandit::probabilities(UserRef user, Contexts contexts, Mask 
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   check(user, context, reward);
-  State& state = this->state();
-  const NodeId who = state.users.user(user);
-  return state.belief.learn(who, state.users.node_of(who), context, reward);
+  const RewardWindow::Entry one{state().users.user(user), context.data(), reward};
+  return state().learn({&one, 1});
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(batch.size());
   for (const Observation& one : batch) {
-    const NodeId who = state.users.user(one.user);
-    rewards.push_back({who, state.users.node_of(who), one.context.data(), one.reward});
+    rewards.push_back({state().users.user(one.user), one.context.data(), one.reward});
   }
-  return state.belief.learn_many(rewards);
+  return state().learn(rewards);
 }
 
 SolveSummary Bandit::update(const RewardTable& table) {
   check(table);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(table.users.size());
   for (std::size_t k = 0; k < table.users.size(); ++k) {
-    const NodeId who = table.users[k];
-    const double* context = table.contexts.data() + k * state.options.dimension;
-    rewards.push_back({who, state.users.node_of(who), context, table.rewards[k]});
+    rewards.push_back({table.users[k], table.contexts.data() + k * state().options.dimension, table.rewards[k]});
   }
-  return state.belief.learn_many(rewards);
+  return state().learn(rewards);
 }
 
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {

@@ -17,6 +17,9 @@ void check_node_ridges(const BanditOptions& options, std::size_t nodes);
 /// The clusters must be a label a user where the policy uses them, and none where it does not.
 void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> clusters);
 
+/// A policy that cannot forget must not be asked to, and a discount needs to know what a user has said.
+void check_forgetting(Policy policy, const BanditOptions& options);
+
 /// A node's degree must not be too large beside its ridge.
 void check_degree(double degree, double largest, NodeId node);
 

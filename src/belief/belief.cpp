@@ -103,12 +103,12 @@ std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
 }  // namespace
 
 Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
-               std::optional<std::size_t> users)
+               std::optional<std::size_t> users, TakenFrom taken_from)
     : options_(options),
       coupling_(prior.coupling()),
-      evidence_(dimension, prior.node_count()),
+      evidence_(dimension, prior.node_count(), taken_from.nodes),
       places_(prior.node_count()) {
-  if (users) user_evidence_.emplace(dimension, *users);
+  if (users) user_evidence_.emplace(dimension, *users, taken_from.users);
   const Components parts = prior.graph().snapshot().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
@@ -133,6 +133,7 @@ Belief::Belief(const Belief& other)
       evidence_(other.evidence_),
       user_evidence_(other.user_evidence_),
       rewards_(other.rewards_),
+      bytes_beside_(other.bytes_beside_),
       longest_learned_(other.longest_learned_),
       places_(other.places_),
       log_determinant_(other.log_determinant_),
@@ -185,13 +186,6 @@ void Belief::take_prior_variances(const Belief& copy) const {
 void Belief::set_access(Access* access) {
   access_ = access;
   for (const Component& component : components_) component.engine->set_access(access);
-}
-
-/// Work on what decisions look at first: components_ and places_.
-template <typename Work>
-void Belief::exclusively(Work work) {
-  if (access_ == nullptr) return work();
-  access_->exclusively(work);
 }
 
 /// Gives a component another engine, and what it had.
@@ -447,18 +441,18 @@ SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::spa
     const Component& component = components_[places_[node].component];
     return account_for(component.engine->change_evidence(places_[node].index, moved, sign, evidence_of(component)));
   };
-  evidence_.add(to, moved);
+  evidence_.add(to, *user_evidence_, user);
   SolveSummary summary = change(to, 1);
   // Summed anew, so that no rounding of a difference stays behind.
   evidence_.clear(from);
-  for (const NodeId other : users) evidence_.add(from, user_evidence_->at(other));
+  for (const NodeId other : users) evidence_.add(from, *user_evidence_, other);
   summary.add(change(from, -1));
   return summary;
 }
 
 std::size_t Belief::bytes() const {
   std::size_t total = sizeof(*this) + evidence_.bytes() + places_.capacity() * sizeof(Place) +
-                      components_.capacity() * sizeof(Component);
+                      components_.capacity() * sizeof(Component) + bytes_beside_;
   if (user_evidence_) total += user_evidence_->bytes();
   for (const Component& component : components_) {
     total += component.nodes.capacity() * sizeof(NodeId) + component.engine->bytes();
@@ -598,11 +592,15 @@ void Belief::save(BinaryWriter& out) const {
   }
 }
 
-Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options)
-    : options_(options), coupling_(coupling), evidence_(Evidence::load(in)), places_(evidence_.size()) {
+Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options,
+               TakenFrom taken_from)
+    : options_(options),
+      coupling_(coupling),
+      evidence_(Evidence::load(in, taken_from.nodes)),
+      places_(evidence_.size()) {
   in.expect(evidence_.dimension() == dimension, "the dimension of the evidence");
   if (in.number<std::uint8_t>() != 0) {
-    user_evidence_ = Evidence::load(in);
+    user_evidence_ = Evidence::load(in, taken_from.users);
     in.expect(user_evidence_->dimension() == dimension, "the dimension of the users' evidence");
   }
   rewards_ = in.size();

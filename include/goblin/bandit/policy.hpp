@@ -28,6 +28,8 @@ struct PolicyInfo {
   bool uses_clusters = false;     ///< needs a clustering of the users
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
   bool is_in_paper = true;        ///< one of the paper's five
+  /// Why it cannot forget (Forgetting); empty where it can.
+  std::string_view cannot_forget = {};
 };
 
 /// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
