@@ -20,6 +20,8 @@ class Options(TypedDict, total=False):
     ridge: ArrayLike | Mapping[Any, float]
     coupling: float
     evidence_per_node: bool
+    window: int
+    discount: float
     exploration: str | None
     printed_bound: tuple[float, float, float] | None
     engine: str
@@ -54,6 +56,9 @@ class Bandit(_core.Bandit):
         for each cluster), or a dict by user
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
+    window, discount : what is forgotten, where tastes change; at most one of them. ``window=1000``: only the last 1000
+        rewards count, of all users together; 0 for all. ``discount=0.95``: when a reward of a user is learned, what
+        this user's earlier rewards say is first multiplied by 0.95; 1 forgets nothing
     exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``.
         There are ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and ``square_cb``; where
         chance has a part, ``select`` needs ``seed`` and ``decision``
@@ -212,8 +217,9 @@ class GobLin(Bandit):
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
-    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``exploration``, ``printed_bound``,
-        ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``window``, ``discount``, ``exploration``,
+        ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see
+        ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.

@@ -96,12 +96,14 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
+  check_forgetting(policy, options);
   check_online_clusters(policy, options, users.node_count());
   return bandit_bytes(policy, users, clusters, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
+  check_forgetting(policy, options);
   check_clusters(policy, users.node_count(), clusters);
   check_online_clusters(policy, options, users.node_count());
   if (has_hub(policy)) check_beside_hub(users, options);
@@ -127,7 +129,8 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
   return Bandit(std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options, found.count),
-                                                 Belief(prior, options.dimension, options.engine, users_with_evidence),
+                                                 Belief(prior, options.dimension, options.engine, users_with_evidence,
+                                                        taken_from(policy, options)),
                                                  std::move(online_clusters))));
 }
 
@@ -210,40 +213,32 @@ std::vector<double> Bandit::probabilities(UserRef user, Contexts contexts, Mask 
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   check(user, context, reward);
-  State& state = this->state();
-  const NodeId who = state.users.user(user);
-  const UserReward one{who, state.users.node_of(who), context.data(), reward};
-  return state.learn(std::span(&one, 1));
+  const RewardWindow::Entry one{state().users.user(user), context.data(), reward};
+  return state().learn({&one, 1});
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(batch.size());
   for (const Observation& one : batch) {
-    const NodeId who = state.users.user(one.user);
-    rewards.push_back({who, state.users.node_of(who), one.context.data(), one.reward});
+    rewards.push_back({state().users.user(one.user), one.context.data(), one.reward});
   }
-  return state.learn(rewards);
+  return state().learn(rewards);
 }
 
 SolveSummary Bandit::update(const RewardTable& table) {
   check(table);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(table.users.size());
   for (std::size_t k = 0; k < table.users.size(); ++k) {
-    const NodeId who = table.users[k];
-    const double* context = table.contexts.data() + k * state.options.dimension;
-    rewards.push_back({who, state.users.node_of(who), context, table.rewards[k]});
+    rewards.push_back({table.users[k], table.contexts.data() + k * state().options.dimension, table.rewards[k]});
   }
-  return state.learn(rewards);
+  return state().learn(rewards);
 }
 
-SolveSummary Bandit::State::learn(std::span<const UserReward> rewards) {
-  if (!online_clusters) return belief.learn_many(rewards);
-  const auto learn_one = [d = options.dimension](State& state, const UserReward& one) {
+SolveSummary Bandit::State::learn_in_order(std::span<const RewardWindow::Entry> rewards) {
+  const auto learn_one = [d = options.dimension](State& state, const RewardWindow::Entry& one) {
     const NodeId node = state.users.node_of(one.user);
     SolveSummary summary = state.belief.learn(one.user, node, {one.context, d}, one.reward);
     const UserEvidence evidence = state.belief.evidence(one.user, node);

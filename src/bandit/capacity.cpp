@@ -1,5 +1,6 @@
 #include "bandit/capacity.hpp"
 
+#include "bandit/forgetting.hpp"
 #include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/byte_count.hpp"
@@ -29,13 +30,14 @@ std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const Node
   const std::size_t dimension = options.dimension;
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
+  total = saturating_add(total, byte_count(RewardWindow::bytes(dimension, options.forgetting.window)));
   const Components components = nodes.components();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
     if (choose_engine(kind, members.size(), entries / 2, dimension) != EngineKind::local) {
-      total = saturating_add(total, Evidence::bytes(dimension, members.size()));
+      total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken_from(policy, options).nodes));
     }
     total = saturating_add(total, engine_factory().bytes(kind, members.size(), entries / 2, dimension));
   }
@@ -57,6 +59,10 @@ void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clust
     }
     for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
       if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));
+    }
+    const std::size_t window = byte_count(RewardWindow::bytes(options.dimension, options.forgetting.window));
+    if (fitting.empty() && window > available / 2) {
+      return fmt::format("nothing fits: take a smaller window, which takes {}", readable_bytes(window));
     }
     return fitting.empty() ? std::string("nothing fits: take a smaller dimension")
                            : fmt::format("what would fit: {}", fmt::join(fitting, ", "));

@@ -68,6 +68,24 @@ void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> cl
       fmt::format("clusters: {} labels (must be {} for {})", clusters.size(), expected, name_of(policy)));
 }
 
+void check_forgetting(Policy policy, const BanditOptions& options) {
+  const Forgetting& forgetting = options.forgetting;
+  if (forgetting == Forgetting{}) return;
+  if (!info_of(policy).cannot_forget.empty()) {
+    throw std::invalid_argument(forgetting.window > 0
+                                    ? fmt::format("forgetting.window: {} (must be 0 with {}: {})", forgetting.window,
+                                                  name_of(policy), info_of(policy).cannot_forget)
+                                    : fmt::format("forgetting.discount: {} (must be 1 with {}: {})",
+                                                  forgetting.discount, name_of(policy), info_of(policy).cannot_forget));
+  }
+  if (forgetting.discount < 1.0 && !has_node_per_user(policy) && options.evidence_per_node) {
+    throw std::invalid_argument(
+        fmt::format("evidence_per_node: true (must be false with {} where forgetting.discount is {}: what a user has "
+                    "said cannot be told apart)",
+                    name_of(policy), forgetting.discount));
+  }
+}
+
 void check_hub(const HubOptions& hub, std::size_t users, double largest_degree) {
   if (hub.weight * static_cast<double>(users) <= largest_degree) return;
   throw std::invalid_argument(fmt::format(

@@ -23,6 +23,9 @@ void check_hub_beside_user(const HubOptions& hub, double ridge);
 /// The clusters must be a label a user where the policy uses them, and none where it does not.
 void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> clusters);
 
+/// A policy that cannot forget must not be asked to, and a discount needs to know what a user has said.
+void check_forgetting(Policy policy, const BanditOptions& options);
+
 /// A node's degree must not be too large beside its ridge. `whose()` says whose it is: "node 3".
 [[noreturn]] void refuse_degree(double degree, double largest, std::string_view whose);
 template <typename Whose>

@@ -101,6 +101,17 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
                     "rewards, which two bandits do not tell)",
                     name_of(ours.users.policy())));
   }
+  for (const Forgetting& forgetting : {ours.options.forgetting, theirs.options.forgetting}) {
+    if (forgetting == Forgetting{}) continue;
+    throw std::invalid_argument(
+        forgetting.window > 0
+            ? fmt::format("forgetting.window: {} (must be 0 where bandits are merged: nothing says whose rewards are "
+                          "older)",
+                          forgetting.window)
+            : fmt::format("forgetting.discount: {} (must be 1 where bandits are merged: nothing says whose rewards "
+                          "are older)",
+                          forgetting.discount));
+  }
   const auto check_option = [](const char* name, auto their_value, auto our_value) {
     if (their_value != our_value) refuse(fmt::format("{} {}", name, their_value), our_value);
   };

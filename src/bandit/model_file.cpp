@@ -108,6 +108,7 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.size(state.users.cluster_count());
   state.belief.save(out);
   if (state.online_clusters) state.online_clusters->save(out);
+  if (state.window) state.window->save(out);
 }
 
 Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
@@ -128,6 +129,7 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     options.engine.local.most_edges = in.size();
     if (version >= 4) read_policy_options(in, options);
     check_options(options);
+    check_forgetting(policy, options);
 
     const Graph graph = load_graph(in);
     const auto clusters = in.array<std::uint32_t>();
@@ -139,15 +141,20 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
     in.expect(has_clusters(policy) || cluster_count == 0, "the number of clusters");
     UserMap users(policy, graph, clusters, options, cluster_count);
-    Belief belief(in, node_coupling(policy, options), options.dimension, options.engine);
+    Belief belief(in, node_coupling(policy, options), options.dimension, options.engine, taken_from(policy, options));
     in.expect(belief.node_count() == users.node_count(), "the number of nodes");
     in.expect(options.node_ridges.size() <= belief.node_count(), "the number of ridges");
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");
     in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
               "the number of users with evidence");
     auto online_clusters = load_online_clusters(in, policy, options, users, belief);
-    return Bandit(
-        std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters)));
+    auto state = std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters));
+    if (state->window) {
+      *state->window = RewardWindow::load(in, options.dimension, options.forgetting.window);
+      in.expect(state->window_is_what_was_observed(), "the rewards in the window");
+      state->belief.set_bytes_beside(state->window->bytes());
+    }
+    return Bandit(std::move(state));
   } catch (const std::invalid_argument& error) {
     in.fail(std::string("its content is inconsistent: ") + error.what());
   }

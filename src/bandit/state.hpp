@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bandit/choice.hpp"
+#include "bandit/forgetting.hpp"
 #include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/belief.hpp"
@@ -29,6 +30,7 @@ struct Bandit::State {
         smallest_ridge(options.ridge) {
     for (const double ridge : options.node_ridges) smallest_ridge = std::min(smallest_ridge, ridge);
     set_exploration(options.exploration.value_or(Exploration::ucb(options.alpha)));
+    if (options.forgetting.window > 0) window.emplace(options.dimension, options.forgetting.window);
   }
 
   void set_exploration(const Exploration& exploration) {
@@ -46,9 +48,27 @@ struct Bandit::State {
   [[nodiscard]] Choice judge(UserRef user, Contexts contexts, Mask allowed, const Knowledge& known,
                              const std::optional<Draw>& draw, Decision& decision) const;
 
+  /// A user's reward as the node that decides for the user learns it, or forgets it: the one place where the one
+  /// becomes the other.
+  [[nodiscard]] UserReward at_node(const RewardWindow::Entry& one) const {
+    return {one.user, users.node_of(one.user), one.context, one.reward};
+  }
+  [[nodiscard]] std::vector<UserReward> at_nodes(std::span<const RewardWindow::Entry> rewards) const {
+    std::vector<UserReward> result;
+    result.reserve(rewards.size());
+    for (const auto& one : rewards) result.push_back(at_node(one));
+    return result;
+  }
+  /// Rewards that have been checked, in their order, and what is forgotten for them; all of it or nothing.
+  /// forgetting.cpp.
+  SolveSummary learn(std::span<const RewardWindow::Entry> rewards);
+  /// One after the other, for OnlineClusters.
+  SolveSummary learn_in_order(std::span<const RewardWindow::Entry> rewards);
+  SolveSummary learn_in_window(std::span<const RewardWindow::Entry> rewards);
+  SolveSummary learn_discounted(std::span<const RewardWindow::Entry> rewards);
+  /// Whether the window holds as many rewards of everybody as the evidence is the sum of.
+  [[nodiscard]] bool window_is_what_was_observed() const;
   void check_new_hub_edge() const;
-  /// One after the other, where it matters; else in the way that is cheapest.
-  SolveSummary learn(std::span<const UserReward> rewards);
   /// The first edge between two users, the last one that goes, or one of another weight.
   SolveSummary change_edge(const EdgeChange& change);
   /// Makes the moves that OnlineClusters wants.
@@ -62,6 +82,7 @@ struct Bandit::State {
   Belief belief;
   Cloned<OnlineClusters> online_clusters;  // where the policy finds the clusters
   double smallest_ridge;                   // that a user's node has or may get
+  std::optional<RewardWindow> window;
 };
 
 }  // namespace goblin

@@ -68,12 +68,12 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
 }  // namespace
 
 Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
-               std::optional<std::size_t> users)
+               std::optional<std::size_t> users, TakenFrom taken_from)
     : options_(options),
       coupling_(prior.coupling()),
-      evidence_(dimension, prior.node_count()),
+      evidence_(dimension, prior.node_count(), taken_from.nodes),
       places_(prior.node_count()) {
-  if (users) user_evidence_.emplace(dimension, *users);
+  if (users) user_evidence_.emplace(dimension, *users, taken_from.users);
   const Components parts = prior.graph().snapshot().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
@@ -98,6 +98,7 @@ Belief::Belief(const Belief& other)
       evidence_(other.evidence_),
       user_evidence_(other.user_evidence_),
       rewards_(other.rewards_),
+      bytes_beside_(other.bytes_beside_),
       longest_learned_(other.longest_learned_),
       places_(other.places_),
       log_determinant_(other.log_determinant_),
@@ -428,13 +429,13 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
     for (std::size_t k = 0; k < moves.size(); ++k) {
       if (moved.at(k).count == 0) continue;
       before.emplace_back(moves[k].to, evidence_.before(moves[k].to));
-      evidence_.add(moves[k].to, moved.at(k));
+      for (const NodeId user : moves[k].users) evidence_.add(moves[k].to, *user_evidence_, user);
       summary.add(change(moves[k].to, k, 1));
     }
     // Summed anew, so that no rounding of a difference stays behind.
     before.emplace_back(from, evidence_.before(from));
     evidence_.clear(from);
-    for (const NodeId user : stay) evidence_.add(from, user_evidence_->at(user));
+    for (const NodeId user : stay) evidence_.add(from, *user_evidence_, user);
     summary.add(change(from, all, -1));
     return summary;
   } catch (...) {
@@ -448,7 +449,7 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
 
 std::size_t Belief::bytes() const {
   std::size_t total = sizeof(*this) + evidence_.bytes() + places_.capacity() * sizeof(Place) +
-                      components_.capacity() * sizeof(Component);
+                      components_.capacity() * sizeof(Component) + bytes_beside_;
   if (user_evidence_) total += user_evidence_->bytes();
   for (const Component& component : components_) {
     total += component.nodes.capacity() * sizeof(NodeId) + component.engine->bytes();
@@ -589,11 +590,15 @@ void Belief::save(BinaryWriter& out) const {
   }
 }
 
-Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options)
-    : options_(options), coupling_(coupling), evidence_(Evidence::load(in)), places_(evidence_.size()) {
+Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options,
+               TakenFrom taken_from)
+    : options_(options),
+      coupling_(coupling),
+      evidence_(Evidence::load(in, taken_from.nodes)),
+      places_(evidence_.size()) {
   in.expect(evidence_.dimension() == dimension, "the dimension of the evidence");
   if (in.number<std::uint8_t>() != 0) {
-    user_evidence_ = Evidence::load(in);
+    user_evidence_ = Evidence::load(in, taken_from.users);
     in.expect(user_evidence_->dimension() == dimension, "the dimension of the users' evidence");
   }
   rewards_ = in.size();

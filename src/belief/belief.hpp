@@ -28,6 +28,12 @@ struct UsersMove {
   NodeId to = 0;
 };
 
+/// Which sums rewards or users' sums are taken from again, so that rounding must not stay behind in them.
+struct TakenFrom {
+  bool nodes = false;
+  bool users = false;
+};
+
 /// What a bandit believes about the nodes of its graph, and the evidence that this follows from.
 ///
 /// The evidence is the truth: sums over the rewards of every user, and their sums over the users of a node. The belief
@@ -41,7 +47,7 @@ class Belief {
   /// Without evidence. `users`: how many share the nodes, where evidence is kept for each of them; none where the
   /// evidence of the nodes is all there is (a node per user, or evidence_per_node).
   Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
-         std::optional<std::size_t> users);
+         std::optional<std::size_t> users, TakenFrom taken_from = {});
   Belief(const Belief& other);
   Belief(Belief&&) noexcept = default;
   Belief& operator=(const Belief&) = delete;
@@ -78,6 +84,7 @@ class Belief {
   [[nodiscard]] UserEvidence evidence(NodeId user, NodeId node) const {
     return user_evidence_ ? user_evidence_->at(user) : evidence_.at(node);
   }
+  [[nodiscard]] UserEvidence node_evidence(NodeId node) const { return evidence_.at(node); }
   [[nodiscard]] std::size_t rewards() const { return rewards_; }
   /// No context learned at the node was longer than this.
   [[nodiscard]] double longest_learned(NodeId node) const;
@@ -111,6 +118,24 @@ class Belief {
   /// (EngineOptions::progress, or memory that runs out all the same), the evidence is what it was, bit by bit, and so
   /// is the belief, or it is computed anew from the evidence.
   SolveSummary learn_many(std::span<const UserReward> rewards);
+  /// Forgets a reward that was learned, at the node that decides for the user now; where sums are TakenFrom.
+  SolveSummary forget(const UserReward& one);
+  /// Learns some rewards and forgets others, as learn_many: all or nothing.
+  SolveSummary learn_and_forget(std::span<const UserReward> learned, std::span<const UserReward> forgotten);
+  /// Forgets everything and learns these, of which the last so many are new; all or nothing. Costs what it costs to
+  /// make the engines and learn as many at once.
+  SolveSummary learn_anew(std::span<const UserReward> rewards, std::size_t new_rewards);
+  /// Multiplies what was observed of users, each once, by factors below 1, and then learns rewards; all or nothing.
+  struct Discount {
+    NodeId user;
+    NodeId node;
+    double factor;
+  };
+  SolveSummary discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards);
+  /// These were learned and forgotten again, without a trace but their number and lengths.
+  void pass_over(std::span<const UserReward> rewards);
+  /// What the caller keeps beside the belief counts, where memory is asked for, as if it were the belief's.
+  void set_bytes_beside(std::size_t bytes) { bytes_beside_ = bytes; }
   /// Adds the evidence of another belief about the same nodes, with the same graph and ridges; all of it or nothing, as
   /// learn_many.
   SolveSummary merge(const Belief& other);
@@ -152,7 +177,8 @@ class Belief {
   void check_copy_fits() const;
 
   void save(BinaryWriter& out) const;
-  Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options);
+  Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options,
+         TakenFrom taken_from = {});
 
  private:
   /// Where a node's belief is.
@@ -195,6 +221,11 @@ class Belief {
   void run(BulkChange& change, double needed, std::size_t rewards);
   SolveSummary rebuild(Component& component, const std::function<void(double)>& progress);
 
+  // What is forgotten: forget.cpp.
+  class Attempt;
+  SolveSummary discount(const Discount& one);
+  void note_lengths(std::span<const UserReward> rewards);
+
   void check_edges_fit(std::span<const Edge> edges) const;
   [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;
   Engine::Changed change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress);
@@ -212,6 +243,7 @@ class Belief {
   Evidence evidence_;                      // of the nodes
   std::optional<Evidence> user_evidence_;  // of the users, where several share a node
   std::size_t rewards_ = 0;
+  std::size_t bytes_beside_ = 0;
   double longest_learned_ = 0.0;  // context, |x| / sqrt(ridge of its node)
   std::vector<Component> components_;
   std::vector<Place> places_;  // of the nodes

@@ -37,6 +37,8 @@ struct PolicyInfo {
   bool has_hub = false;           ///< node 0 is nobody's, and joined to everybody
   /// BanditOptions::ridge where nobody says otherwise: on the command line, in Python and in experiments.
   double usual_ridge = 1.0;
+  /// Why it cannot forget (Forgetting); empty where it can.
+  std::string_view cannot_forget = {};
 };
 
 /// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
@@ -73,14 +75,16 @@ inline constexpr std::array policy_table = {
                .colour = "#c2185b",
                .finds_clusters = true,
                .has_node_per_user = false,
-               .is_in_paper = false},
+               .is_in_paper = false,
+               .cannot_forget = "users whom it has parted are not joined again"},
     PolicyInfo{.policy = Policy::dynucb,
                .name = "dynucb",
                .knows = "nothing: clusters of users with like rewards",
                .colour = "#00838f",
                .finds_clusters = true,
                .has_node_per_user = false,
-               .is_in_paper = false},
+               .is_in_paper = false,
+               .cannot_forget = "a user who has moved is not moved back"},
 };
 
 /// All of them, for loops.
