@@ -25,14 +25,14 @@ struct RunSizes {
   std::vector<double> payoff_noises;
 };
 
-const RunSizes full{.rounds = 5'000,
+const RunSizes full{.rounds = 4'000,
                     .tuning_seeds = 2,
                     .evaluation_seeds = 10,
                     .budget = 16,
                     .graph_noises = {0.0, 100.0, 250.0, 500.0},
                     .payoff_noises = {0.0, 0.25, 0.5}};
 
-const RunSizes quick{.rounds = 600,
+const RunSizes quick{.rounds = 400,
                      .tuning_seeds = 1,
                      .evaluation_seeds = 3,
                      .budget = 4,
@@ -155,10 +155,12 @@ std::vector<Study> all_studies(const Plan& plan) {
   return studies;
 }
 
-/// What a round takes, very roughly: what was measured on one core, for 100 users and for about 1,900.
+/// What a round takes, very roughly: as measured on one core, with 100 users and with about 1,900.
 double rough_milliseconds(const Setting& setting, bool is_data) {
-  if (setting.policy == Policy::gob_lin) return is_data ? 3.5 : 0.2;
-  return 0.05;
+  const bool solves = has_node_per_user(setting.policy) && setting.policy != Policy::linucb_ind;
+  if (!solves) return is_data ? 0.1 : 0.03;
+  if (setting.policy == Policy::gob_lin_block) return is_data ? 0.6 : 0.04;
+  return is_data ? 2.8 : 0.25;
 }
 
 }  // namespace
