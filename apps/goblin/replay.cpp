@@ -34,7 +34,7 @@ constexpr std::size_t most_waiting = 100'000;  // rewards
 /// Follows a bandit with the algorithm as the paper prints it, over the same nodes.
 class Check {
  public:
-  explicit Check(const Bandit& bandit) : printed_(printed_graph(checked(bandit)), bandit.options()) {}
+  explicit Check(const Bandit& bandit) : printed_(printed_for(checked(bandit))) {}
 
   /// Throws std::invalid_argument if the paper has another way to choose.
   static void check_exploration(const Exploration& exploration) {
@@ -45,7 +45,13 @@ class Check {
   }
 
   void add_nodes(const Bandit& bandit) {
-    while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
+    if (has_hub(checked(bandit).policy())) {
+      // A new node comes with an edge, which the paper has no step for: everything is learned again.
+      printed_ = printed_for(bandit);
+      for (const Lesson& lesson : lessons_) printed_.update(lesson.node, lesson.context, lesson.reward);
+      return;
+    }
+    while (printed_.rows() < rows_of(bandit)) printed_.add_node();
   }
 
   void compare(std::size_t node, const Event& event, const Decision& decision, std::size_t line) {
@@ -72,12 +78,35 @@ class Check {
 
   void learn(std::size_t node, std::span<const double> context, double reward) {
     printed_.update(node, context, reward);
+    lessons_.push_back({node, {context.begin(), context.end()}, reward});
   }
 
   [[nodiscard]] double largest_difference() const { return largest_difference_; }
 
  private:
-  /// The graph over the nodes as the paper describes it, from the users' graph: not from what the bandit made of it.
+  struct Lesson {
+    std::size_t node;
+    std::vector<double> context;
+    double reward;
+  };
+
+  /// Over the nodes as the paper describes them, from the users' graph: not from what the bandit made of it.
+  static oracle::PrintedAlgorithm printed_for(const Bandit& bandit) {
+    if (!has_hub(bandit.policy())) return {printed_graph(bandit), bandit.options()};
+    BanditOptions options = bandit.options();
+    std::vector<Edge> edges;
+    for (const Edge& edge : bandit.graph().edges()) {
+      edges.push_back({bandit.node(edge.a), bandit.node(edge.b), options.coupling * edge.weight});
+    }
+    if (options.coupling == 0.0) edges.clear();
+    for (NodeId user = 0; user < bandit.user_count(); ++user) {
+      edges.push_back({0, bandit.node(user), options.hub.weight});
+    }
+    options.coupling = 1.0;
+    options.node_ridges.resize(bandit.user_count(), options.ridge);
+    options.node_ridges.insert(options.node_ridges.begin(), options.hub.ridge);
+    return {Graph(bandit.node_count(), edges), options};
+  }
   static Graph printed_graph(const Bandit& bandit) {
     std::vector<Edge> edges;
     for (const Edge& edge : bandit.graph().edges()) {
@@ -100,6 +129,7 @@ class Check {
   }
 
   oracle::PrintedAlgorithm printed_;
+  std::vector<Lesson> lessons_;
   double largest_difference_ = 0.0;
 };
 

@@ -62,6 +62,7 @@ struct Request {
   std::string labels_file;
   std::string engine = "automatic";
   BanditOptions bandit;
+  std::optional<double> ridge;
   PolicyRequest policy_options;
   // worlds
   std::optional<std::size_t> arms;
@@ -235,6 +236,7 @@ void run(const Request& request) {
     for (const Exploration& exploration : explorations_of(request)) {
       cases.push_back({.policy = policy, .bandit = bandit});
       cases.back().bandit.exploration = exploration;
+      cases.back().bandit.ridge = request.ridge.value_or(info_of(policy).usual_ridge);
     }
   }
   const bool has_clusters = request.clusters > 0 || request.cluster_size > 0 || !request.labels_file.empty();
@@ -327,7 +329,7 @@ void add_simulate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
       ->capture_default_str();
-  command->add_option("--ridge", request->bandit.ridge, "A = ridge I + coupling L")->capture_default_str();
+  add_ridge(*command, request->ridge);
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();
   add_policy_options(*command, request->policy_options);
   command->add_flag("--json", request->json, "Print JSON");

@@ -1,4 +1,4 @@
-"""The five policies."""
+"""The policies."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Options(TypedDict, total=False):
 class Bandit(_core.Bandit):
     """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
 
-    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``. They differ in
-    nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
+    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``GobLinHub``.
+    They differ in nothing but the graph: with a node for every user, or for everybody, or for every cluster of users,
+    and
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
 
@@ -48,8 +49,9 @@ class Bandit(_core.Bandit):
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
     users : all users, where some have no edge; see ``Graph``, which also says what a user is
-    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. ``ridge`` may also be
-        an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
+    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. Both are 1 if they
+        are not given, but for ``GobLinHub``. ``ridge`` may also be an array with one for each user (``GobLinMacro``:
+        for each cluster), or a dict by user
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``.
@@ -70,7 +72,13 @@ class Bandit(_core.Bandit):
     _policy: ClassVar[str] = ""
 
     def __init__(
-        self, edges: Any, dimension: int, alpha: float, clusters: Any = None, **options: Unpack[Options]
+        self,
+        edges: Any,
+        dimension: int,
+        alpha: float,
+        clusters: Any = None,
+        of_policy: Mapping[str, Any] | None = None,
+        **options: Unpack[Options],
     ) -> None:
         if not self._policy:
             names = ", ".join(kind.__name__ for kind in _policies.values())
@@ -89,7 +97,8 @@ class Bandit(_core.Bandit):
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
         if "ridge" in options:
             options["ridge"] = _ridge_of(options["ridge"], graph, *self._nodes(graph, labels))
-        super().__init__(self._policy, graph, labels, {**options, "dimension": dimension, "alpha": alpha})
+        given = {**options, **(of_policy or {}), "dimension": dimension, "alpha": alpha}
+        super().__init__(self._policy, graph, labels, given)
 
     def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
         """How many beliefs there are, and what they are called in a message."""
@@ -348,6 +357,43 @@ class GobLinBlock(Bandit):
         super().__init__(edges, dimension, alpha, clusters, **options)
 
 
+class GobLinHub(Bandit):
+    """GOB.Lin with a hub: users learn from their friends, and from what all users have in common.
+
+    The hub is somebody who is joined to everybody and never comes. ``GobLin`` draws every user to zero, so that n users
+    together hold back what they all like with n times the ridge. Here a user is drawn to the hub instead, and hardly
+    anything draws the hub to zero: what most users like is known after few rewards, also for a user who is new and has
+    no friends. With ``coupling=0`` friends do not count, and this is the hierarchical bandit.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``, but ``ridge`` is 0.01 if it is not given
+    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it
+    hub_ridge : how strongly the hub is drawn to zero
+
+    >>> import goblin
+    >>> bandit = goblin.GobLinHub([("ann", "bob")], dimension=1, users=["ann", "bob", "zoe"])
+    >>> for user in ("ann", "bob"):
+    ...     for _ in range(5):
+    ...         bandit.update(user, [1.0], 1.0)
+    >>> bandit.mean("zoe").round(2)      # who knows nobody is thought to be like everybody
+    array([0.98])
+    """
+
+    _policy = "gob.lin.hub"
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        hub: float = _core.default_hub,
+        hub_ridge: float = _core.default_hub_ridge,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(edges, dimension, alpha, of_policy={"hub": hub, "hub_ridge": hub_ridge}, **options)
+
+
 def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
     """The ridge as it is where it is one number; else an array, whose numbers are checked here, because the library has
     another name for them.
@@ -376,7 +422,7 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
 policies: tuple[str, ...] = _core.policy_names()
 
 _policies: dict[str, type[Bandit]] = {
-    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock)
+    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub)
 }
 
 

@@ -56,6 +56,10 @@ def clustered_policies() -> tuple[str, ...]:
 
 default_alpha: float = 0.1
 
+default_hub: float = 1.0
+
+default_hub_ridge: float = 0.01
+
 def exploration_names() -> tuple[str, ...]:
     """All rules of exploration."""
 
@@ -602,4 +606,4 @@ def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset
 
 def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
 
-def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float | None, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...

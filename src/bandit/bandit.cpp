@@ -37,6 +37,20 @@ void check_item(std::string_view list, std::size_t k, const Check& check) {
   }
 }
 
+/// Throws std::invalid_argument if edges, to the hub or between friends, are too heavy beside the ridges.
+void check_beside_hub(const Graph& users, const BanditOptions& options) {
+  check_hub(options.hub, users.node_count(), Limits::coupling * options.hub.ridge);
+  for (NodeId user = 0; user < users.node_count(); ++user) {
+    const double ridge = user < options.node_ridges.size() ? options.node_ridges[user] : options.ridge;
+    check_hub_beside_user(options.hub, ridge);
+    const double room = Limits::coupling * ridge - options.hub.weight;
+    if (options.coupling * users.degree(user) <= room) continue;
+    check_degree(users.degree(user), room / options.coupling, [&] {
+      return users.has_names() ? fmt::format("user '{}'", users.names()[user]) : fmt::format("user {}", user);
+    });
+  }
+}
+
 }  // namespace
 
 Bandit::Bandit(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -69,29 +83,37 @@ Bandit Bandit::gob_lin_macro(const Graph& users, std::span<const NodeId> cluster
 Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_block, users, clusters, options);
 }
+Bandit Bandit::gob_lin_hub(const Graph& users, const BanditOptions& options) {
+  return make(Policy::gob_lin_hub, users, {}, options);
+}
 
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(users, goblin::node_graph(policy, users, clusters), options.engine.kind, options.dimension);
+  return bandit_bytes(users, goblin::node_graph(policy, users, clusters, options), options.engine.kind,
+                      options.dimension);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
   check_clusters(policy, users.node_count(), clusters);
-  const Graph nodes = goblin::node_graph(policy, users, clusters);
-  check_node_ridges(options, nodes.node_count());
-  const PriorMatrix prior = options.node_ridges.empty() ? PriorMatrix(nodes, options.ridge, options.coupling)
-                                                        : PriorMatrix(nodes, options.node_ridges, options.coupling);
-  for (NodeId node = 0; node < nodes.node_count(); ++node) {
-    check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / options.coupling, node);
+  if (has_hub(policy)) check_beside_hub(users, options);
+  const Graph nodes = goblin::node_graph(policy, users, clusters, options);
+  check_node_ridges(options, nodes.node_count() - (has_hub(policy) ? 1 : 0));
+  const double coupling = node_coupling(policy, options);
+  std::vector<double> ridges = node_ridges(policy, users.node_count(), options);
+  const PriorMatrix prior =
+      ridges.empty() ? PriorMatrix(nodes, options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
+  for (NodeId node = 0; !has_hub(policy) && node < nodes.node_count(); ++node) {
+    check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / coupling,
+                 [node] { return fmt::format("node {}", node); });
   }
   check_fits(bandit_bytes(users, nodes, options.engine.kind, options.dimension), policy, users, clusters, options);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
   return Bandit(
-      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters),
+      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options),
                                        Belief(prior, options.dimension, options.engine, users_with_evidence))));
 }
 
@@ -239,14 +261,35 @@ void Bandit::check_some(const RewardTable& table, std::size_t first, std::size_t
 
 void Bandit::check_new_user(std::span<const double> context, double reward) const {
   const State& state = this->state();
-  // The user shares the only node, or has a new one that nothing is joined to.
+  // The user shares the only node, or has a new one that nothing is joined to, or only the hub.
   const bool shares = state.users.policy() == Policy::linucb_sin && state.belief.node_count() > 0;
-  const double longest = shares ? state.belief.longest_context(0) : Limits::length * std::sqrt(state.options.ridge);
+  double longest = shares ? state.belief.longest_context(0) : Limits::length * std::sqrt(state.options.ridge);
+  if (has_hub(state.users.policy())) longest = std::min(longest, state.belief.longest_context(hub_node));
   check_context(context, state.options.dimension, longest);
   check_reward(reward);
 }
 
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
+  const NodeId user = add_user_alone(name, cluster);
+  join_to_hub(user);
+  return user;
+}
+
+void Bandit::join_to_hub(NodeId user) {
+  if (const auto edge = state().users.hub_edge(user)) state().belief.join_new_node(*edge);
+}
+
+/// Throws what may keep a new user from being joined to the hub.
+void Bandit::State::check_new_hub_edge() const {
+  const auto new_user = static_cast<NodeId>(users.user_count());
+  const auto edge = users.hub_edge(new_user);
+  if (!edge) return;
+  check_hub(options.hub, users.user_count() + 1, belief.largest_degree(hub_node));
+  check_hub_beside_user(options.hub, options.ridge);
+  belief.check_joins_fit(std::span(&*edge, 1));
+}
+
+NodeId Bandit::add_user_alone(std::string_view name, std::optional<NodeId> cluster) {
   State& state = this->state();
   const Policy policy = state.users.policy();
   const bool named = state.users.has_names() || state.users.user_count() == 0;
@@ -266,6 +309,7 @@ NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
     throw std::invalid_argument(
         fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.users.cluster_count()));
   }
+  state.check_new_hub_edge();
   const NodeId user = state.users.add_user(name, cluster);
   if (state.belief.has_user_evidence()) state.belief.add_user();
   if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
@@ -327,8 +371,11 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
     }
     for (const auto& [node, k] : last_gain) {
       if (gains[node] <= 0.0) continue;
-      check(k,
-            [&, node = node] { check_degree(belief.degree(node) + gains[node], belief.largest_degree(node), node); });
+      check(k, [&, node = node] {
+        check_degree(users.degree_among_friends(belief.degree(node) + gains[node]),
+                     users.degree_among_friends(belief.largest_degree(node)),
+                     [&] { return users.describe_node(node); });
+      });
     }
     belief.check_joins_fit(joined);
     return belief.set_edges(edges);
@@ -395,10 +442,11 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
     }
     for (const auto& [node, gain] : gains) {
       if (gain <= 0.0) continue;
+      const auto whose = [&, node = node] { return state.users.describe_node(node); };
       if (node < nodes_before) {
-        check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), node);
+        check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), whose);
       } else {
-        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, node);
+        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, whose);
       }
     }
     state.belief.check_joins_fit(joined);
@@ -515,18 +563,41 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     node_vectors[node] = vector;
     seen[node] = true;
   }
+  std::vector<double> of_hub(d, 0.0);
+  if (has_hub(policy())) {
+    // What the sum's derivative is zero at: the users' average, drawn to zero by the hub's ridge.
+    const double weight = state.options.hub.weight;
+    const double precision = state.options.hub.ridge + weight * static_cast<double>(user_count());
+    for (std::size_t k = 0; k < user_vectors.size(); ++k) of_hub[k % d] += weight / precision * user_vectors[k];
+    node_vectors[hub_node] = of_hub;
+  }
   double total = 0.0;
   for (NodeId node = 0; node < node_vectors.size(); ++node) {
     total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero);
   }
   for (const Edge& edge : node_graph().edges()) {
-    total += state.options.coupling * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
+    total += state.belief.coupling() * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
   }
   return total;
 }
 
+double Bandit::prior_precision() const {
+  const State& state = this->state();
+  if (!has_hub(policy())) return state.smallest_ridge;
+  // Friends only add to what the star says: variance 1 / (ridge + weight) of one's own, and a share of the hub's.
+  const double weight = state.options.hub.weight;
+  double of_hub = state.options.hub.ridge;
+  for (NodeId user = 0; user < user_count(); ++user) {
+    const double ridge = state.belief.ridge(state.users.node_of(user));
+    of_hub += weight * ridge / (ridge + weight);
+  }
+  const double own = state.smallest_ridge + weight;
+  const double share = weight / own;
+  return 1.0 / (1.0 / own + share * share / of_hub);
+}
+
 double Bandit::regret_bound(const RegretBoundOptions& options) const {
-  return goblin::regret_bound(rewards(), log_determinant(), state().smallest_ridge, options);
+  return goblin::regret_bound(rewards(), log_determinant(), prior_precision(), options);
 }
 
 BanditSummary Bandit::summary() const {

@@ -41,7 +41,8 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
   const auto what_fits = [&](std::size_t available) {
     std::vector<std::string> fitting;
     const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
-      const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
+      const Graph nodes =
+          node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{}, options);
       const std::size_t bytes = bandit_bytes(users, nodes, kind, options.dimension);
       if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
     };

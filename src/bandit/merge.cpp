@@ -100,6 +100,10 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
   };
   check_option("dimension", theirs.options.dimension, ours.options.dimension);
   check_option("coupling", theirs.options.coupling, ours.options.coupling);
+  if (has_hub(ours.users.policy())) {
+    check_option("hub.weight", theirs.options.hub.weight, ours.options.hub.weight);
+    check_option("hub.ridge", theirs.options.hub.ridge, ours.options.hub.ridge);
+  }
   check_option("evidence_per_node", theirs.options.evidence_per_node, ours.options.evidence_per_node);
   if (theirs.users.user_count() != ours.users.user_count()) {
     refuse(fmt::format("{} users", theirs.users.user_count()), ours.users.user_count());

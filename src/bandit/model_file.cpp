@@ -136,8 +136,8 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
     in.expect(uses_clusters(policy) || cluster_count == 0, "the number of clusters");
-    UserMap users(policy, graph, clusters, cluster_count);
-    Belief belief(in, options.coupling, options.dimension, options.engine);
+    UserMap users(policy, graph, clusters, options, cluster_count);
+    Belief belief(in, node_coupling(policy, options), options.dimension, options.engine);
     in.expect(belief.node_count() == users.node_count(), "the number of nodes");
     in.expect(options.node_ridges.size() <= belief.node_count(), "the number of ridges");
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");

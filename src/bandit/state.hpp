@@ -38,10 +38,12 @@ struct Bandit::State {
   [[nodiscard]] Choice judge(UserRef user, Contexts contexts, Mask allowed, const Knowledge& known,
                              const std::optional<Draw>& draw, Decision& decision) const;
 
+  void check_new_hub_edge() const;
+
   BanditOptions options;
   UserMap users;
   Belief belief;
-  double smallest_ridge;  // that a node has or may get
+  double smallest_ridge;  // that a user's node has or may get
 };
 
 }  // namespace goblin

@@ -355,6 +355,8 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   }
 }
 
+SolveSummary Belief::join_new_node(const Edge& edge) { return account_for(change_edges(std::span(&edge, 1), {})); }
+
 /// Where others read, unless it takes less time than a copy; and dense, for which a copy takes no time, so that it is
 /// all or nothing.
 bool Belief::changes_edges_in_a_copy(const Engine& engine) const {

@@ -49,6 +49,7 @@ class Belief {
 
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
+  [[nodiscard]] double coupling() const { return coupling_; }
   [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
   [[nodiscard]] double degree(NodeId node) const { return prior_of(node).graph().degree(places_[node].index); }
   /// visit(neighbour, weight) for every edge of a node.
@@ -118,6 +119,9 @@ class Belief {
   [[nodiscard]] std::size_t user_evidence_count() const { return user_evidence_ ? user_evidence_->size() : 0; }
   /// A node without edges or evidence.
   void add_node(double ridge);
+  /// Joins a node without evidence to another, as set_edges does, but tells EngineOptions::progress nothing: what it
+  /// throws cannot stop this half way.
+  SolveSummary join_new_node(const Edge& edge);
   /// A user's evidence counts for another node from now on; only where evidence is kept for users. `users`: those of
   /// the node that is left, without the one who moves.
   SolveSummary move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users);

@@ -67,7 +67,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> questions
     {"graph", "Does the social graph pay?"},
     {"clusters", "Do clusters of the graph, made beforehand, pay?"},
     {"prior", "Does another prior over the same graph pay?"},
-    {"online", "Do online clusters pay?"},
+    {"online clusters", "Do online clusters pay?"},
     {"hashing", "Does hashing pay?"},
     {"rule", "Does another way to choose pay?"},
     {"forgetting", "Does forgetting pay?"},
@@ -107,21 +107,24 @@ std::vector<Rival> rivals_in(const Place& place) {
   const auto norms = axis(Numbers{0.0, 0.01, 0.1, 1.0}, [](Setting& setting, double value) {
     std::get<PrintedBound>(setting.exploration->rule).norm = value;  // after the noise
   });
+  const auto hub_weights =
+      axis(Numbers{0.1, 0.3, 1.0, 3.0}, [](Setting& setting, double value) { setting.hub.weight = value; });
+  const Axis no_friends = {[](Setting& setting) { setting.coupling = 0.0; }};
 
-  // clang-format off: one line each
   return {
       {"", "gob.lin", gob_lin, {scales, alphas}},
       {"graph", "linucb-sin", linucb_sin, {scales, alphas}},
       {"graph", "linucb-ind", linucb_ind, {scales, alphas}},
       {"clusters", "gob.lin.macro", gob_lin_macro, {scales, alphas, macro_clusters}},
       {"clusters", "gob.lin.block", gob_lin_block, {scales, alphas, block_clusters}},
+      {"prior", "gob.lin.hub", gob_lin_hub, {scales, alphas, hub_weights}},
+      {"prior", "gob.lin.hub alone", gob_lin_hub, {scales, alphas, hub_weights, no_friends}},
       {"rule", "gob.lin thompson", gob_lin, {scales, deviations}},
       {"rule", "gob.lin epsilon_greedy", gob_lin, {scales, epsilons}},
       {"rule", "gob.lin greedy", gob_lin, {many_scales, greedy}},
       {"rule", "gob.lin square_cb", gob_lin, {scales, gammas}},
       {"rule", "gob.lin printed_bound", gob_lin, {scales, noises, norms}},
   };
-  // clang-format on
 }
 
 /// The contender's settings: the first points of its grid.

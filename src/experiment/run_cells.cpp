@@ -54,15 +54,16 @@ void add_bounds(Outcome& outcome, const Bandit& bandit, const world::LinearTruth
   const double smoothness = bandit.smoothness(truth.user_vectors);
   for (Point& point : outcome.curve) {
     point.regret_bound = regret_bound(
-        point.round, point.log_determinant, bandit.options().ridge,
+        point.round, point.log_determinant, bandit.prior_precision(),
         {.noise = truth.noise, .delta = delta, .context_length = truth.context_length, .smoothness = smoothness});
   }
 }
 
 BanditOptions bandit_options_of(const Setting& setting, std::size_t dimension) {
-  const double factor = 1.0 / (setting.scale * setting.scale);  // of everything that draws vectors somewhere
+  // Contexts times the scale are the same as all that A has divided by its square.
+  const double factor = 1.0 / (setting.scale * setting.scale);
   BanditOptions options{.dimension = dimension, .alpha = setting.alpha, .exploration = setting.exploration};
-  options.ridge = factor;
+  options.ridge = factor * info_of(setting.policy).usual_ridge;
   options.coupling = factor * setting.coupling;
   options.laplacian = setting.laplacian;
   options.hub = {.weight = factor * setting.hub.weight, .ridge = factor * setting.hub.ridge};

@@ -16,6 +16,12 @@ using experiment::rivals::Question;
 using experiment::rivals::reference;
 using experiment::rivals::Results;
 
+/// Beside a line there is little room: "thompson" says enough of "gob.lin thompson".
+std::string short_name(const std::string& contender) {
+  const std::string begin = fmt::format("{} ", reference);
+  return contender.starts_with(begin) ? contender.substr(begin.size()) : contender;
+}
+
 /// gob.lin and those who answer the question.
 std::vector<std::string> lines_of(const Question& question) {
   std::vector<std::string> names = {std::string(reference)};
@@ -33,7 +39,7 @@ Figure curves_in(const Results& results, const StudyResult& world) {
   for (const Question& question : results.plan.questions) {
     Panel panel{.title = question.text, .x_label = rounds_axis, .y_label = reward_axis, .series = {}};
     for (const std::string& name : lines_of(question)) {
-      panel.series.push_back(curve(name, world.entry(name).tuned(), normalized));
+      panel.series.push_back(curve(short_name(name), world.entry(name).tuned(), normalized));
       panel.series.back().colour = colour_in(results, name);
     }
     figure.panels.push_back(std::move(panel));
@@ -56,12 +62,12 @@ Figure grid_figure(const Results& results) {
       .columns = payoff_noises.size()};
   for (const Question& question : results.plan.questions) {
     for (const double payoff_noise : payoff_noises) {
-      Panel panel{.title = fmt::format("{} Payoff noise {}", question.text, payoff_noise),
+      Panel panel{.title = fmt::format("{}: payoff noise {}", question.name, payoff_noise),
                   .x_label = "expected share of flipped edges (%)",
                   .y_label = reward_axis,
                   .series = {}};
       for (const std::string& name : lines_of(question)) {
-        Series series = series_named(name);
+        Series series = series_named(short_name(name));
         series.colour = colour_in(results, name);
         series.marks = true;
         for (const GridResult& at : results.grid) {

@@ -23,6 +23,7 @@ KINDS: list[Any] = [
     goblin.LinUcbInd,
     lambda *args, **kwargs: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **kwargs),
     lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
+    goblin.GobLinHub,
 ]
 
 
@@ -32,6 +33,16 @@ def trained(kind: Any = goblin.GobLin, edges: Any = PATH, rewards: int = 30) -> 
     for _ in range(rewards):
         bandit.update(bandit.users[random.integers(3)], random.normal(size=3), random.normal())
     return bandit
+
+
+def hub_prior(laplacian: Any, hub: float = 1.0, hub_ridge: float = 0.01, ridge: Any = 0.01) -> Any:
+    """A of ``GobLinHub``; the hub comes first."""
+    n = len(laplacian)
+    A = np.zeros((n + 1, n + 1))
+    A[0, 0] = hub_ridge + n * hub
+    A[0, 1:] = A[1:, 0] = -hub
+    A[1:, 1:] = laplacian + np.diag(np.broadcast_to(ridge, n) + hub)
+    return A
 
 
 def same_belief(a: goblin.Bandit, b: goblin.Bandit, tolerance: float = 0.0) -> bool:
@@ -70,6 +81,8 @@ def test_scores_are_the_formula(kind: Any, random: np.random.Generator) -> None:
         A, node_of = np.eye(2) + np.array([[1, -1], [-1, 1]]), {"ann": 0, "bob": 0, "cat": 1}
     if bandit.policy == "gob.lin.block":
         A = np.eye(3) + np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    if bandit.policy == "gob.lin.hub":
+        A, node_of = hub_prior(np.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])), {"ann": 1, "bob": 2, "cat": 3}
     N = np.kron(A, np.eye(2))
     c = np.zeros(len(N))
     for t in range(25):
@@ -512,6 +525,29 @@ def test_defaults_are_those_of_the_library() -> None:
     assert {kind(PATH).alpha for kind in KINDS} == {_core.default_alpha} == {0.1}
     assert inspect.signature(goblin.GobLin).parameters["alpha"].default == 0.1
     assert goblin.sweep(goblin.Cliques(), "linucb-sin", rounds=1).traces[0].alpha == 0.1
+
+
+def test_a_hub_has_its_own_numbers() -> None:
+    laplacian = 2.0 * np.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    for ridge in (0.3, [0.1, 0.2, 0.4]):
+        bandit = goblin.GobLinHub(PATH, dimension=1, hub=0.7, hub_ridge=0.2, ridge=ridge, coupling=2.0)
+        covariance = np.linalg.inv(hub_prior(laplacian, 0.7, 0.2, ridge))
+        for k, user in enumerate(bandit.users):
+            assert bandit.covariance(user)[0, 0] == pytest.approx(covariance[k + 1, k + 1])
+        assert np.all(bandit.ridge == ridge)
+        assert bandit.add_user("dan") is None
+        assert np.shape(bandit.ridge) in [(), (4,)]
+    assert bandit.summary()["nodes"] == 5
+    alone = goblin.GobLinHub(PATH, dimension=1, coupling=0.0)
+    assert alone.summary()["edges"] == 3
+    assert goblin.GobLinHub(PATH, dimension=1).ridge == 0.01
+    for wrong, message in (({"hub": 0}, r"^hub.weight: 0 \(must be above"), ({"hub_ridge": -1}, "^hub.ridge: -1 ")):
+        with pytest.raises(ValueError, match=message):
+            goblin.GobLinHub(PATH, dimension=1, **wrong)
+    with pytest.raises(TypeError, match=r"^hub: "):
+        goblin.GobLinHub(PATH, dimension=1, hub="strong")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="GobLin has no option 'hub'"):
+        goblin.GobLin(PATH, dimension=1, hub=1.0)  # type: ignore[call-arg]
 
 
 def test_policies_are_those_of_the_library() -> None:

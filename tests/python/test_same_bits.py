@@ -18,6 +18,7 @@ POLICIES = {
     "gob.lin": goblin.GobLin,
     "gob.lin.macro": goblin.GobLinMacro,
     "gob.lin.block": goblin.GobLinBlock,
+    "gob.lin.hub": goblin.GobLinHub,
 }
 CLUSTERED = ("gob.lin.macro", "gob.lin.block")
 

@@ -39,7 +39,7 @@ struct BanditOptions {
   double ridge = 1.0;
   double coupling = 1.0;
   /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
-  /// `ridge`.
+  /// `ridge`. With gob.lin.hub it is one for each user: the hub has HubOptions::ridge.
   std::vector<double> node_ridges = {};
   /// Where users share nodes (linucb-sin, gob.lin.macro), evidence is kept for each user, d (d + 3) / 2 numbers from
   /// the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to another
@@ -220,6 +220,8 @@ class Bandit {
   static Bandit gob_lin(const Graph& users, const BanditOptions& options);
   static Bandit gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+  /// Not the paper's. HubOptions says why `ridge` should be small here, 0.01 for instance.
+  static Bandit gob_lin_hub(const Graph& users, const BanditOptions& options);
   /// Any of them; the clusters are for the policies that use them and must be empty for the others. Throws
   /// CapacityError, before it allocates, if the bandit would not fit.
   static Bandit make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
@@ -281,7 +283,8 @@ class Bandit {
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
 
   /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
-  /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
+  /// others it must have none. Policies with clusters put the user into the given cluster or a new one. gob.lin.hub
+  /// joins the user to the hub, which costs as much as an edge.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
@@ -298,8 +301,8 @@ class Bandit {
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
-  /// coupling and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the engines
-  /// may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
+  /// coupling, hub and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the
+  /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
   /// that the other has evidence of.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
@@ -326,7 +329,8 @@ class Bandit {
   /// The user's cluster, where the policy has clusters, and the node that decides for the user.
   [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
   [[nodiscard]] NodeId node(UserRef user) const;
-  /// The users' graph as it is now, and the policy's graph over the nodes.
+  /// The users' graph as it is now, and the policy's graph over the nodes. With gob.lin.hub the latter has the weights
+  /// that A has: coupling times those of friends, and HubOptions::weight.
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
   /// What was learned from a user's rewards; valid until the next change of the bandit.
@@ -343,8 +347,12 @@ class Bandit {
   [[nodiscard]] double log_determinant() const;
   [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
-  /// numbers each, user after user). Users who share a node must have the same vector.
+  /// numbers each, user after user). Users who share a node must have the same vector; a hub has the one that makes the
+  /// sum smallest.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
+  /// x^T C_i x is at most |x|^2 / prior_precision() for every user, whatever was learned: the smallest ridge, or more
+  /// with a hub, which knows more of users than their ridges say.
+  [[nodiscard]] double prior_precision() const;
   /// Theorem 1 after the rewards learned so far.
   [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;
 
@@ -368,6 +376,9 @@ class Bandit {
   struct State;
   void check_some(std::span<const Observation> batch, std::size_t first, std::size_t end) const;
   void check_some(const RewardTable& table, std::size_t first, std::size_t end) const;
+  // The two halves of add_user, for those who let others decide meanwhile.
+  NodeId add_user_alone(std::string_view name, std::optional<NodeId> cluster);
+  void join_to_hub(NodeId user);
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
   friend class SharedBandit;

@@ -17,7 +17,10 @@ namespace goblin {
 /// | `gob.lin`       | one per user              | the social graph                                          |
 /// | `gob.lin.macro` | one per cluster           | weight = weight of the social edges between two clusters  |
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
-enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block };
+/// | `gob.lin.hub`   | one per user, and a hub   | the social graph, and one from the hub to every user      |
+///
+/// The hub is node 0, which nobody is; user u has the node u + 1.
+enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, gob_lin_hub };
 
 /// What there is to say about a policy.
 struct PolicyInfo {
@@ -28,6 +31,9 @@ struct PolicyInfo {
   bool uses_clusters = false;     ///< needs a clustering of the users
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
   bool is_in_paper = true;        ///< one of the paper's five
+  bool has_hub = false;           ///< node 0 is nobody's, and joined to everybody
+  /// BanditOptions::ridge where nobody says otherwise: on the command line, in Python and in experiments.
+  double usual_ridge = 1.0;
 };
 
 /// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
@@ -51,6 +57,13 @@ inline constexpr std::array policy_table = {
                .knows = "the edges inside clusters",
                .colour = "#a865d0",
                .uses_clusters = true},
+    PolicyInfo{.policy = Policy::gob_lin_hub,
+               .name = "gob.lin.hub",
+               .knows = "all of it, and what everybody likes",
+               .colour = "#c9a227",
+               .is_in_paper = false,
+               .has_hub = true,
+               .usual_ridge = 0.01},
 };
 
 /// All of them, for loops.
@@ -72,7 +85,7 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 /// The policy of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Policy policy_named(std::string_view name);
 
-/// "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block", for messages and help texts.
+/// "linucb-sin, linucb-ind, ... or gob.lin.hub", for messages and help texts.
 [[nodiscard]] std::string policy_names();
 /// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
 [[nodiscard]] std::string clustered_policy_names();
@@ -82,5 +95,8 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 
 /// Whether every user has a node of their own, as Theorem 1 has it.
 [[nodiscard]] constexpr bool has_node_per_user(Policy policy) { return info_of(policy).has_node_per_user; }
+
+/// Whether there is a node that nobody is and that is joined to everybody. It is node 0.
+[[nodiscard]] constexpr bool has_hub(Policy policy) { return info_of(policy).has_hub; }
 
 }  // namespace goblin

@@ -44,8 +44,8 @@ struct Grouping {
 struct Setting {
   Policy policy = Policy::gob_lin;
   double alpha = 0.1;
-  /// All contexts times this; done as ridge = coupling = 1 / scale^2, which is the same. The hub's weight and ridge are
-  /// divided by scale^2, too.
+  /// All contexts times this; done by dividing by scale^2 what A has: PolicyInfo::usual_ridge, the coupling
+  /// and HubOptions. That is the same.
   double scale = 1.0;
   Grouping grouping = {};
   /// The confidence bound of the paper's Figures 1 and 2 in the place of alpha, with the true norm and noise. For
@@ -53,7 +53,7 @@ struct Setting {
   bool printed_bound = false;
   /// In the place of alpha, if it is set.
   std::optional<Exploration> exploration = {};
-  /// The coupling is this times the ridge; 0: friends are not tied to each other.
+  /// How strongly friends are drawn to each other; 0: not at all.
   double coupling = 1.0;
   /// What one policy has that the others have not, as in BanditOptions.
   Laplacian laplacian = Laplacian::combinatorial;

@@ -31,7 +31,7 @@ inline constexpr std::string_view reference = "gob.lin";
 
 /// Contenders that answer the same question, beside the reference.
 struct Question {
-  std::string name;  ///< for files: "graph"
+  std::string name;  ///< in a word or two: "graph"
   std::string text;  ///< for people: "Does the social graph pay?"
   std::vector<std::string> contenders;
 };

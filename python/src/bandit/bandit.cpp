@@ -39,6 +39,8 @@ void bind_bandit(nb::module_& module) {
       "clustered_policies", [] { return policy_names(&uses_clusters); },
       nb::sig("def clustered_policies() -> tuple[str, ...]"), "Those that need clusters of the users.");
   module.attr("default_alpha") = BanditOptions().alpha;
+  module.attr("default_hub") = HubOptions().weight;
+  module.attr("default_hub_ridge") = HubOptions().ridge;
   module.def(
       "exploration_names",
       [] {

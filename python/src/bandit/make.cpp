@@ -57,9 +57,10 @@ void set_policy_option(BanditOptions& options, const std::string& name, nb::hand
   if (name == "discount") options.forgetting.discount = number_argument(value, "discount");
 }
 
-/// The options that are given by name; the others keep the library's defaults.
-BanditOptions options_of(const nb::dict& given) {
+/// The options that are given by name; the others keep the library's defaults, and the ridge that of the policy.
+BanditOptions options_of(Policy policy, const nb::dict& given) {
   BanditOptions options;
+  options.ridge = info_of(policy).usual_ridge;
   options.engine.progress = hear_signals;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
@@ -87,11 +88,12 @@ BanditOptions options_of(const nb::dict& given) {
 void make(PythonBandit* self, const std::string& policy, const PythonGraph& graph, nb::handle clusters,
           const nb::dict& options) {
   const auto labels = labels_of(clusters);
-  const BanditOptions given = options_of(options);
+  const Policy kind = policy_named(policy);
+  const BanditOptions given = options_of(kind, options);
   std::optional<Bandit> bandit;
   {
     const nb::gil_scoped_release released;
-    bandit = Bandit::make(policy_named(policy), graph.graph, labels, given);
+    bandit = Bandit::make(kind, graph.graph, labels, given);
   }
   new (self) PythonBandit(*std::move(bandit), graph.users);
 }
