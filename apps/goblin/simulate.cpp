@@ -70,6 +70,7 @@ struct Request {
   std::size_t clique_size = 25;
   double graph_noise = 0.0;
   double payoff_noise = 0.0;
+  std::optional<std::uint64_t> drift_after;
   double smoothing = 10.0;
   std::string graph_file;
   EdgeFileOptions edges;
@@ -131,6 +132,7 @@ WorldMaker cliques_maker(const Request& request) {
                                 .arms = request.arms.value_or(10),
                                 .graph_noise = request.graph_noise,
                                 .payoff_noise = request.payoff_noise,
+                                .drift_after = request.drift_after,
                                 .seed = request.seed};
   return [options](std::uint64_t repetition) mutable {
     options.repetition = repetition;
@@ -349,6 +351,11 @@ void add_simulate(CLI::App& app) {
       {command->add_option("--payoff-noise", request->payoff_noise, "Largest absolute value of the payoffs' noise")
            ->capture_default_str(),
        {"cliques", "linear"}},
+      {command
+           ->add_option("--drift-after", request->drift_after,
+                        "After so many rounds every clique gets another vector: tastes that change")
+           ->check(positive_whole_number()),
+       {"cliques"}},
       {command->add_option("--graph", request->graph_file, "Edges: user <tab> user [<tab> weight]")->type_name("FILE"),
        {"linear"}},
       {command->add_option("--smoothing", request->smoothing, "How alike friends are")->capture_default_str(),

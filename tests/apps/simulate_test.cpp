@@ -75,6 +75,22 @@ TEST_F(SimulateCommand, policies_have_options_of_their_own) {
   EXPECT_THAT(unknown.output, HasSubstr("club.graph: 'friends' (must be social, complete or random)"));
 }
 
+TEST_F(SimulateCommand, tastes_can_change_after_some_rounds) {
+  const std::string run = "--cliques 2 --clique-size 4 --dimension 3 --policy gob.lin --trace-every 30 --rounds ";
+  const std::string calm = json(run + "60 --trace calm.csv");
+  const std::string drifting = json(run + "60 --trace drifting.csv --drift-after 30");
+  EXPECT_NE(calm, drifting);
+  EXPECT_THAT(drifting, AllOf(HasSubstr(R"("regret_bound": null)"), ::testing::ContainsRegex(R"("regret": [0-9])")));
+  const auto first_row = [](const std::string& csv) {
+    const std::size_t begin = csv.find('\n');
+    return csv.substr(begin, csv.find('\n', begin + 1) - begin);
+  };
+  EXPECT_EQ(first_row(read("drifting.csv")), first_row(read("calm.csv")));
+  EXPECT_NE(read("drifting.csv"), read("calm.csv"));
+  EXPECT_EQ(goblin("simulate --world linear --graph edges.tsv --drift-after 5").code, 2);
+  EXPECT_EQ(goblin("simulate --drift-after 0").code, 2);
+}
+
 TEST_F(SimulateCommand, finds_the_same_on_any_number_of_threads) {
   const std::string run =
       "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 "
