@@ -343,7 +343,7 @@ INSTANTIATE_TEST_SUITE_P(all, Hub, ::testing::Values(EngineKind::dense, EngineKi
 TEST(HubLocal, scores_are_within_their_bounds) {
   const Scenario world{
       .name = "local",
-      .graph = generate::communities({.nodes = 120, .communities = 4, .average_degree = 8, .seed = 4}).graph,
+      .graph = generate::communities({.nodes = 120, .communities = 4, .average_degree = 6, .seed = 4}).graph,
       .dimension = 4,
       .arms = 4};
   BanditOptions given{.dimension = 4, .alpha = 0.3, .ridge = info_of(Policy::gob_lin_hub).usual_ridge};
