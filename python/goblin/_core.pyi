@@ -56,7 +56,7 @@ def clustered_policies() -> tuple[str, ...]:
 
 default_alpha: float = 0.1
 
-default_separation: float = 0.5
+default_separation: float = 1.0
 
 def exploration_names() -> tuple[str, ...]:
     """All rules of exploration."""
