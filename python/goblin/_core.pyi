@@ -60,7 +60,7 @@ default_hub: float = 1.0
 
 default_hub_ridge: float = 0.01
 
-default_separation: float = 0.5
+default_separation: float = 1.0
 
 def exploration_names() -> tuple[str, ...]:
     """All rules of exploration."""

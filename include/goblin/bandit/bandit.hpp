@@ -278,7 +278,8 @@ class Bandit {
   /// for all means; where rewards are very many it knows ln|M| less well afterwards (docs/engines.md). Throws
   /// CapacityError, before it learns anything, if many at once would not fit. If something stops it half way, memory
   /// that runs out or what EngineOptions::progress throws, nothing was learned: the evidence is as it was, and so is
-  /// the belief, where need be computed anew from it. The same holds for update_edges and merge.
+  /// the belief, where need be computed anew from it. The same holds for update_edges and merge. Policies that find the
+  /// clusters learn one after the other as they stand in the batch, and work on a copy of the bandit.
   SolveSummary update(std::span<const Observation> batch);
   SolveSummary update(const RewardTable& table);
   /// Throw what update would throw, and learn nothing.
@@ -289,8 +290,8 @@ class Bandit {
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
 
   /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
-  /// others it must have none. Policies with clusters put the user into the given cluster or a new one. gob.lin.hub
-  /// joins the user to the hub, which costs as much as an edge.
+  /// others it must have none. Policies with clusters put the user into the given cluster or a new one; those that
+  /// find the clusters say themselves where. gob.lin.hub joins the user to the hub, which costs as much as an edge.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
@@ -300,16 +301,16 @@ class Bandit {
   /// are joined and split once, and with local what the edges change is settled once.
   SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// Puts a user into another cluster, which may be a new one (its number is then the number of clusters). The belief
-  /// becomes what it would be had the user always been there. For the policies with clusters. Costs as much as an edge
-  /// for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's evidence,
-  /// which is taken out by summing up that of all who stay.
+  /// becomes what it would be had the user always been there. For the policies whose clusters are given. Costs as much
+  /// as an edge for each friend; with gob.lin.macro for each cluster with a friend in it, and one more for the user's
+  /// evidence, which is taken out by summing up that of all who stay.
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
   /// coupling, hub and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the
   /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
-  /// that the other has evidence of.
+  /// that the other has evidence of. Not for policies that find the clusters.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);
