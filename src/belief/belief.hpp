@@ -223,7 +223,7 @@ class Belief {
 
   // What is forgotten: forget.cpp.
   class Attempt;
-  SolveSummary discount(const Discount& one);
+  SolveSummary discount(const Discount& one, Engine& engine);
   void note_lengths(std::span<const UserReward> rewards);
 
   void check_edges_fit(std::span<const Edge> edges) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -210,7 +211,7 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
 }
 
 /// N loses a share of the sums of a user, at most d columns at one node: the price of an edge.
-SolveSummary Belief::discount(const Discount& one) {
+SolveSummary Belief::discount(const Discount& one, Engine& engine) {
   const UserEvidence before = evidence(one.user, one.node);
   if (before.count == 0) return {};
   std::vector<double> contexts(before.contexts.begin(), before.contexts.end());
@@ -229,19 +230,8 @@ SolveSummary Belief::discount(const Discount& one) {
     evidence_.scale(one.node, one.factor);
   }
   if (std::all_of(contexts.begin(), contexts.end(), [](double value) { return value == 0.0; })) return {};
-  Component& component = components_[places_[one.node].component];
-  Engine::Changed changed;
-  const auto change = [&](Engine& engine) {
-    changed = engine.change_evidence(places_[one.node].index, lost, -1, evidence_of(component));
-  };
-  if (access_ != nullptr && component.engine->kind() != EngineKind::local) {
-    auto copy = component.engine->clone();
-    change(*copy);
-    exchange(component, copy);
-  } else {
-    exclusively([&] { change(*component.engine); });
-  }
-  return account_for(changed);
+  const Component& component = components_[places_[one.node].component];
+  return account_for(engine.change_evidence(places_[one.node].index, lost, -1, evidence_of(component)));
 }
 
 SolveSummary Belief::discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards) {
@@ -255,9 +245,22 @@ SolveSummary Belief::discount_and_learn(std::span<const Discount> discounts, std
     for (const Discount& one : discounts) attempt.note(one.user, one.node);
     attempt.begin();
     const Work first = all.part(0.0, share);
-    for (std::size_t k = 0; k < discounts.size(); ++k) {
-      summary.add(discount(discounts[k]));
-      if ((k + 1) % 64 == 0) first.tell(static_cast<double>(k + 1) / static_cast<double>(discounts.size()));
+    std::map<NodeId, std::vector<Discount>> by_component;
+    for (const Discount& one : discounts) by_component[places_[one.node].component].push_back(one);
+    std::size_t done = 0;
+    for (const auto& [part, list] : by_component) {
+      Component& component = components_[part];
+      const bool in_a_copy = access_ != nullptr && component.engine->kind() != EngineKind::local;
+      auto copy = in_a_copy ? component.engine->clone() : nullptr;
+      for (const Discount& one : list) {
+        if (in_a_copy) {
+          summary.add(discount(one, *copy));
+        } else {
+          exclusively([&] { summary.add(discount(one, *component.engine)); });
+        }
+        if (++done % 64 == 0) first.tell(static_cast<double>(done) / static_cast<double>(discounts.size()));
+      }
+      if (in_a_copy) exchange(component, copy);
     }
     options_.progress = all.part(share, 1.0).progress;
     summary.add(learn_many(rewards));

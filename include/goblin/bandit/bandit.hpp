@@ -269,7 +269,8 @@ class Bandit {
   /// (dense: a product); local solves around the user, over at most LocalOptions::most_edges edges.
   [[nodiscard]] Explanation explain(UserRef user, std::span<const double> context, std::size_t k = 10) const;
 
-  /// Learns from a reward, whenever it comes and whatever the order.
+  /// Learns from a reward, whenever it comes and whatever the order, and forgets what BanditOptions::forgetting says:
+  /// then the order is that of the calls, and within a batch that of its rewards.
   SolveSummary update(UserRef user, std::span<const double> context, double reward);
   /// All of them, or none if one is bad. The belief becomes what it would be had they been learned one after the other,
   /// in any order; the more there are, the less each costs. With the exact engines all rewards of a node are one change
@@ -310,7 +311,8 @@ class Bandit {
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
   /// coupling, hub and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the
   /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
-  /// that the other has evidence of. Not for policies that find the clusters.
+  /// that the other has evidence of. Not for policies that find
+  /// the clusters, nor for bandits that forget: nothing says whose rewards are older.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);
@@ -342,7 +344,7 @@ class Bandit {
   [[nodiscard]] Graph node_graph() const;
   /// What was learned from a user's rewards; valid until the next change of the bandit.
   [[nodiscard]] UserEvidence evidence(UserRef user) const;
-  /// The number of rewards learned.
+  /// The number of rewards learned, those that were forgotten too.
   [[nodiscard]] std::size_t rewards() const;
 
   /// w_i and C_i (d x d) of the user's node.

@@ -74,9 +74,9 @@ struct DynucbOptions {
   [[nodiscard]] bool operator==(const DynucbOptions&) const = default;
 };
 
-/// What is forgotten, for tastes that change. At most one of the two.
+/// What is forgotten, for tastes that change. At most one of the two; docs/forgetting.md has what they cost.
 struct Forgetting {
-  /// Only the last so many rewards count; 0 for all.
+  /// Only the last so many rewards count, of all users together in the order they were learned; 0 for all.
   std::size_t window = 0;
   /// When a user's reward is learned, what that user's earlier rewards say is first multiplied by this; 1 forgets
   /// nothing.

@@ -15,7 +15,7 @@ struct UserEvidence {
   std::span<const double> contexts;
   /// c = sum of a x. Empty where nothing was observed.
   std::span<const double> rewards;
-  /// The number of rewards.
+  /// The number of rewards: those in the window where there is one, with a discount all.
   std::size_t count = 0;
   /// The sum of a^2.
   double squared_rewards = 0.0;
