@@ -199,7 +199,13 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
   SolveSummary summary;
   // A zero context, as items without a description have, teaches nothing.
   if (std::any_of(context.begin(), context.end(), [](double value) { return value != 0.0; })) {
-    summary = account_for(components_[place.component].engine->learn(place.index, context, reward).change());
+    Component& component = components_[place.component];
+    try {
+      summary = account_for(component.engine->learn(place.index, context, reward).change());
+    } catch (...) {
+      (void)rebuild(component, {});
+      throw;
+    }
   }
   evidence_.add(node, context, reward);
   if (user_evidence_) user_evidence_->add(user, context, reward);
@@ -309,12 +315,12 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
     const Engine::Changed changed = change_edges(edges, options_.progress);
     return account_for(changed);
   } catch (...) {
-    // The same way back. Local, which is changed in place, may have been stopped while it passed something on.
+    // The same way back. What is changed in place may have been stopped in the middle of it.
     (void)change_edges(before, {});
     std::set<NodeId> parts;
     for (const Edge& edge : edges) parts.insert({places_[edge.a].component, places_[edge.b].component});
     for (const NodeId part : parts) {
-      if (components_[part].engine->kind() == EngineKind::local) (void)rebuild(components_[part], {});
+      if (!changes_edges_in_a_copy(*components_[part].engine)) (void)rebuild(components_[part], {});
     }
     throw;
   }
@@ -502,7 +508,12 @@ void Belief::join(NodeId a, NodeId b) {
       Component& whole = components_[larger];
       const std::size_t before = whole.nodes.size();
       whole.nodes.insert(whole.nodes.end(), other.nodes.begin(), other.nodes.end());
-      whole.engine->absorb(*other.engine, {evidence_, whole.nodes});
+      try {
+        whole.engine->absorb(*other.engine, {evidence_, whole.nodes});
+      } catch (...) {
+        whole.nodes.resize(before);
+        throw;
+      }
       for (std::size_t index = before; index < whole.nodes.size(); ++index) {
         places_[whole.nodes[index]] = {static_cast<NodeId>(larger), static_cast<NodeId>(index)};
       }
@@ -537,11 +548,21 @@ bool Belief::split(NodeId a, NodeId b) {
     return component;
   };
   Component smaller_part = part(smaller);
+  // What takes memory comes first.
+  const auto make_room = [this] {
+    if (components_.size() == components_.capacity()) components_.reserve(2 * components_.size() + 1);
+  };
   if (engine.kind() == EngineKind::local) {
     exclusively([&] {
+      make_room();
       Component& rest = components_[whole];
       remove_places(rest.nodes, smaller);
-      rest.engine->release(smaller, evidence_of(smaller_part), evidence_of(rest));
+      try {
+        rest.engine->release(smaller, evidence_of(smaller_part), evidence_of(rest));
+      } catch (...) {
+        put_back_places<NodeId>(rest.nodes, smaller, smaller_part.nodes);
+        throw;
+      }
       for (const NodeId index : smaller) {
         if (index < rest.nodes.size()) places_[rest.nodes[index]].index = index;
       }
@@ -561,6 +582,7 @@ bool Belief::split(NodeId a, NodeId b) {
   Component larger_part = part(larger);
   larger_part.engine->set_access(access_);
   exclusively([&] {
+    make_room();
     std::swap(components_[whole], larger_part);
     place_nodes_of(whole);
     add_component(std::move(smaller_part));

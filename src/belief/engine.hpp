@@ -174,19 +174,21 @@ class Engine {
 
   /// Takes over the nodes of another engine, after its own, and what that one believes; no edge joins the two yet.
   /// `evidence` is that of both. False, and nothing changed, where an engine cannot do this for less than it costs to
-  /// make one anew (EngineFactory::join).
+  /// make one anew (EngineFactory::join). If it throws, the nodes are what they were, and the belief means nothing
+  /// until rebuild is called.
   virtual bool absorb(const Engine& /*other*/, const ComponentEvidence& /*evidence*/) { return false; }
 
   /// Gives up nodes (ascending) that no edge joins to the others; the last ones get their numbers, as in remove_places.
   /// `gone` is the evidence of those nodes, `kept` that of the others in their new order. False, and nothing changed,
-  /// where an engine cannot do this for less than it costs to make one anew (extract).
+  /// where an engine cannot do this for less than it costs to make one anew (extract). If it throws, nothing changed.
   virtual bool release(std::span<const NodeId> /*nodes*/, const ComponentEvidence& /*gone*/,
                        const ComponentEvidence& /*kept*/) {
     return false;
   }
 
-  /// Adds sums to what was observed at a node (sign 1), or takes away sums that were added before (sign -1). `evidence`
-  /// holds the change already.
+  /// Adds sums to what was observed at a node (sign 1), or takes away sums that were added before (sign -1): a reward,
+  /// several, or a share of what they say. `evidence` holds the change already. If it throws, the belief means nothing
+  /// until rebuild is called.
   virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                   const ComponentEvidence& evidence) = 0;
 

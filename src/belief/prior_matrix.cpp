@@ -36,6 +36,12 @@ void PriorMatrix::append(const PriorMatrix& other) {
   for (const Edge& edge : other.graph_.edges()) graph_.set_weight(edge.a + shift, edge.b + shift, edge.weight);
 }
 
+void PriorMatrix::keep_first(std::size_t count, double smallest_ridge) {
+  graph_.keep_first(count);
+  if (!ridges_.empty()) ridges_.resize(count);
+  smallest_ridge_ = smallest_ridge;
+}
+
 void PriorMatrix::remove_nodes(std::span<const NodeId> nodes) {
   graph_.remove_nodes(nodes);
   if (ridges_.empty()) return;

@@ -36,8 +36,11 @@ class PriorMatrix {
   void set_edge(NodeId a, NodeId b, double weight) { graph_.set_weight(a, b, weight); }
   /// The nodes of another one, after those there are; their coupling is the same. O(nodes and edges of the other).
   void append(const PriorMatrix& other);
+  /// The way back, with the smallest ridge that there was. Takes no memory.
+  void keep_first(std::size_t count, double smallest_ridge);
   /// Takes away nodes (ascending) that no edge joins to the others; the last ones get their numbers
-  /// (EditableGraph::remove_nodes). O(n) where the smallest ridge goes, and else what that costs.
+  /// (EditableGraph::remove_nodes). O(n) where the smallest ridge goes, and else what that costs. If memory runs out,
+  /// nothing has changed.
   void remove_nodes(std::span<const NodeId> nodes);
 
   /// Both beside each other, the nodes of the first before those of the second; their coupling is the same.

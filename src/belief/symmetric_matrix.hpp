@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include <Eigen/Core>
@@ -57,6 +59,25 @@ inline Eigen::MatrixXd root_of(std::span<const double> packed, std::size_t dimen
     root.col(k) = std::sqrt(eigen.eigenvalues()[column]) * eigen.eigenvectors().col(column);
   }
   return root;
+}
+
+/// X with X X^T = S, if `most` columns are enough but for rounding. Cholesky's method, the largest diagonal entry
+/// first. O(columns d^2).
+inline std::optional<Eigen::MatrixXd> few_columns_of(std::span<const double> packed, std::size_t dimension,
+                                                     std::size_t most) {
+  constexpr double rounding = 2e-15;
+  Eigen::MatrixXd rest = unpacked(packed, dimension);
+  const double negligible = rounding * rest.trace();
+  Eigen::MatrixXd columns(rest.rows(), static_cast<Eigen::Index>(std::min(most, dimension)));
+  Eigen::Index count = 0;
+  for (; rest.diagonal().cwiseAbs().sum() > negligible; ++count) {
+    Eigen::Index pivot = 0;
+    if (count == columns.cols() || !(rest.diagonal().maxCoeff(&pivot) > 0.0)) return std::nullopt;
+    columns.col(count) = rest.col(pivot) / std::sqrt(rest(pivot, pivot));
+    rest.noalias() -= columns.col(count) * columns.col(count).transpose();
+  }
+  columns.conservativeResize(Eigen::NoChange, count);
+  return columns;
 }
 
 }  // namespace goblin

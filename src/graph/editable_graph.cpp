@@ -31,8 +31,27 @@ EditableGraph::Edits& EditableGraph::edits() {
 void EditableGraph::add_nodes(std::size_t count) {
   Edits& edits = this->edits();
   for (std::size_t k = 0; k < count; ++k) {
-    const std::uint32_t row = unused_row();
-    edits.row_of.push_back(row);
+    edits.row_of.push_back(none);  // before the row: memory may run out
+    edits.row_of.back() = unused_row();
+  }
+}
+
+void EditableGraph::keep_first(std::size_t count) {
+  if (node_count() == count) return;
+  Edits& edits = *edits_;
+  while (edits.row_of.size() > count) {
+    const std::uint32_t last = edits.row_of.back();
+    edits.row_of.pop_back();
+    if (last == none) continue;
+    edits.edge_count -=
+        static_cast<std::size_t>(std::count_if(edits.rows[last].neighbours.begin(), edits.rows[last].neighbours.end(),
+                                               [&](NodeId other) { return other < edits.row_of.size(); }));
+    if (last + 1 == edits.rows.size()) {
+      edits.rows.pop_back();
+    } else {
+      edits.rows[last] = {};
+      edits.unused_rows.push_back(last);  // where it came from: there is room
+    }
   }
 }
 
@@ -54,8 +73,9 @@ EditableGraph::Row& EditableGraph::row(NodeId node) {
   if (edits.row_of[node] == none) {
     const auto neighbours = base_.neighbours(node);
     const auto weights = base_.weights(node);
+    Row row{{neighbours.begin(), neighbours.end()}, {weights.begin(), weights.end()}};
     const std::uint32_t unused = unused_row();
-    edits.rows[unused] = {{neighbours.begin(), neighbours.end()}, {weights.begin(), weights.end()}};
+    edits.rows[unused] = std::move(row);
     edits.row_of[node] = unused;
   }
   return edits.rows[edits.row_of[node]];
@@ -100,6 +120,13 @@ void EditableGraph::set_weight(NodeId a, NodeId b, double weight) {
 
 void EditableGraph::remove_nodes(std::span<const NodeId> nodes) {
   Edits& edits = this->edits();
+  // What takes memory comes first: rows of their own for all nodes that are renumbered, and for their neighbours.
+  edits.unused_rows.reserve(edits.unused_rows.size() + nodes.size());
+  for (std::size_t last = node_count() - nodes.size(); last < node_count(); ++last) {
+    if (std::binary_search(nodes.begin(), nodes.end(), last)) continue;
+    (void)row(static_cast<NodeId>(last));
+    for (const NodeId other : std::vector<NodeId>(neighbours(last).begin(), neighbours(last).end())) (void)row(other);
+  }
   std::size_t ends = 0;
   for (const NodeId node : nodes) ends += neighbours(node).size();
   edits.edge_count -= ends / 2;
@@ -111,8 +138,7 @@ void EditableGraph::remove_nodes(std::span<const NodeId> nodes) {
       edits.unused_rows.push_back(edits.row_of[node]);
     }
     if (node != last) {
-      const std::vector<NodeId> friends = row(last).neighbours;
-      for (const NodeId other : friends) {
+      for (const NodeId other : neighbours(last)) {
         // The highest number stands at the end.
         Row& row = this->row(other);
         const double weight = row.weights.back();

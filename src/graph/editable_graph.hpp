@@ -47,8 +47,11 @@ class EditableGraph {
   /// 0 removes the edge.
   void set_weight(NodeId a, NodeId b, double weight);
   /// Takes away nodes (ascending) that no edge joins to the others. Their numbers go to the last nodes, as in
-  /// remove_places. O(edges of the nodes, and of the neighbours of those that are renumbered).
+  /// remove_places. O(edges of the nodes, and of the neighbours of those that are renumbered). If memory runs out,
+  /// nothing has changed.
   void remove_nodes(std::span<const NodeId> nodes);
+  /// Takes away the nodes that were added after so many, which no edge joins to the others. Takes no memory.
+  void keep_first(std::size_t count);
 
   /// As it is now; only one that never changed has its names.
   [[nodiscard]] Graph snapshot() const;

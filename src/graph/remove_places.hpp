@@ -19,4 +19,17 @@ void remove_places(std::vector<T>& list, std::span<const NodeId> places) {
   }
 }
 
+/// The other way round, with what was at these places. Takes no memory.
+template <typename T>
+void put_back_places(std::vector<T>& list, std::span<const NodeId> places, std::span<const T> values) {
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    if (places[k] < list.size()) {
+      list.push_back(list[places[k]]);
+      list[places[k]] = values[k];
+    } else {
+      list.push_back(values[k]);
+    }
+  }
+}
+
 }  // namespace goblin

@@ -57,6 +57,12 @@ class Barrier {
     for (std::size_t j = first; j < nodes_.size(); ++j) compute_slope(prior, j);
   }
 
+  /// After PriorMatrix::keep_first: the others keep what they have.
+  void keep_first(std::size_t count) {
+    nodes_.resize(count);
+    weights_.resize(count);
+  }
+
   /// After PriorMatrix::remove_nodes: the others keep what they have.
   void remove_nodes(std::span<const NodeId> nodes) {
     remove_places(nodes_, nodes);

@@ -26,7 +26,7 @@ struct BlockCgVectors {
 };
 
 /// Solves (B - R) u = r by conjugate gradients preconditioned with B, for eight right-hand sides at once, until
-/// the squared residuals of all of them are within their goals.
+/// the squared residuals of all of them are within their goals. It goes on from any start whose residual is known.
 ///
 ///     precondition(from, to):  to = B^{-1} from
 ///     multiply(p, bp, to):     to = bp - R p, where bp is B p; gives p.to

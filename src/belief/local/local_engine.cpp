@@ -92,11 +92,29 @@ void LocalEngine::copy_part(const Engine& from, NodeId shift, const ComponentEvi
 
 /// O(nodes and edges of the other, d), d^2 a node with evidence, and d^3.
 bool LocalEngine::absorb(const Engine& other, const ComponentEvidence& evidence) {
+  const std::size_t nodes = node_count();
+  const std::size_t slots = nodes_.slot_count();
+  const double smallest_ridge = prior_.smallest_ridge();
+  try {
+    append(other, evidence);
+  } catch (...) {
+    prior_.keep_first(nodes, smallest_ridge);
+    diagonal_.resize(nodes);
+    barrier_.keep_first(nodes);
+    nodes_.keep_first(nodes, slots);
+    queue_.keep_first(slots);
+    throw;
+  }
+  return true;
+}
+
+void LocalEngine::append(const Engine& other, const ComponentEvidence& evidence) {
   const auto shift = static_cast<NodeId>(node_count());
   const auto first_slot = nodes_.slot_count();
   const double length = length_;
   const TypicalLength typical_length = typical_length_;
   prior_.append(other.prior());
+  ++prior_changes_;
   nodes_.add_nodes(other.node_count());
   std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
   for (NodeId node = shift; node < node_count(); ++node) {
@@ -105,7 +123,6 @@ bool LocalEngine::absorb(const Engine& other, const ComponentEvidence& evidence)
     for (std::size_t k = 0; k < contexts.size(); ++k) packed[k] += contexts[k];
   }
   barrier_.append(prior_, diagonal_);
-  ++prior_changes_;
   copy_part(other, shift, evidence);
   coarse_.add_nodes(other.prior().total_ridge(), unpacked(packed, dimension_));
   for (std::size_t slot = first_slot; slot < nodes_.slot_count(); ++slot) {
@@ -123,29 +140,35 @@ bool LocalEngine::absorb(const Engine& other, const ComponentEvidence& evidence)
   } else {
     offer_all();
   }
-  return true;
 }
 
 /// O(edges of the nodes, and of the neighbours of those that get their numbers; d), d^2 a node with evidence, and d^3.
 bool LocalEngine::release(std::span<const NodeId> nodes, const ComponentEvidence& gone, const ComponentEvidence& kept) {
+  // What takes memory comes first.
   double ridges = 0.0;
   std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
+  CoarseLevel coarse = coarse_;
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     ridges += prior_.ridge(nodes[k]);
     const auto contexts = gone.at(k).contexts;
     for (std::size_t c = 0; c < contexts.size(); ++c) packed[c] += contexts[c];
     const NodeId slot = nodes_.find(nodes[k]);
     if (slot == none) continue;
-    for (std::size_t c = 0; c < dimension_; ++c) coarse_.residual()[c] -= nodes_.residual(slot)[c];
+    for (std::size_t c = 0; c < dimension_; ++c) coarse.residual()[c] -= nodes_.residual(slot)[c];
   }
+  const double least = static_cast<double>(node_count() - nodes.size()) * prior_.smallest_ridge();
+  if (!coarse.remove_nodes(ridges, unpacked(packed, dimension_), least)) {
+    coarse.set_sums(prior_.total_ridge() - ridges, sum_of(kept));
+  }
+  nodes_.expect_removal(nodes.size());
   prior_.remove_nodes(nodes);
+
+  coarse_ = std::move(coarse);
   remove_places(diagonal_, nodes);
   barrier_.remove_nodes(nodes);
   prior_variances_.clear();
   nodes_.remove_nodes(nodes, [this](NodeId slot) { queue_.remove_slot(slot); });
   ++prior_changes_;
-  const double least = static_cast<double>(node_count()) * prior_.smallest_ridge();
-  if (!coarse_.remove_nodes(ridges, unpacked(packed, dimension_), least)) compute_coarse_level(kept);
   return true;
 }
 
@@ -170,14 +193,19 @@ std::unique_ptr<Engine> LocalEngine::extract(std::span<const NodeId> nodes, cons
   return part;
 }
 
-/// From the residuals and the evidence. O(slots d + n + evidence d^2 + d^3).
-void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
+/// The sum of all S_j. O(n + evidence d^2).
+MatrixXd LocalEngine::sum_of(const ComponentEvidence& evidence) const {
   std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
-  for (std::size_t node = 0; node < node_count(); ++node) {
+  for (std::size_t node = 0; node < evidence.nodes.size(); ++node) {
     const auto contexts = evidence.at(node).contexts;
     for (std::size_t k = 0; k < contexts.size(); ++k) packed[k] += contexts[k];
   }
-  coarse_.set_sums(prior_.total_ridge(), unpacked(packed, dimension_));
+  return unpacked(packed, dimension_);
+}
+
+/// From the residuals and the evidence. O(slots d + n + evidence d^2 + d^3).
+void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
+  coarse_.set_sums(prior_.total_ridge(), sum_of(evidence));
   std::fill(coarse_.residual().begin(), coarse_.residual().end(), 0.0);
   for (std::size_t slot = 0; slot < nodes_.slot_count(); ++slot) {
     for (std::size_t k = 0; k < dimension_; ++k) coarse_.residual()[k] += nodes_.residual(slot)[k];
@@ -202,13 +230,22 @@ void LocalEngine::learn_length_of(const UserEvidence& sums) {
   length_ = typical_length_.value();
 }
 
-/// B_j^{-1}, with the evidence and the diagonal as they are now. O(d^3).
+/// B_j^{-1}, with the evidence and the diagonal as they are now. Few contexts are kept one by one, as if they had been
+/// learned. O(d^3).
 void LocalEngine::compute_inverse(NodeId node, const UserEvidence& evidence) {
-  if (!evidence.contexts.empty()) {
-    nodes_.set_inverse(slot_for(node), {diagonal_[node], unpacked(evidence.contexts, dimension_)});
-  } else if (nodes_.inverse(node) != nullptr) {
-    nodes_.set_inverse(slot_for(node), LowRankInverse<double>(diagonal_[node]));
+  if (evidence.contexts.empty()) {
+    if (nodes_.inverse(node) != nullptr) nodes_.set_inverse(slot_for(node), LowRankInverse<double>(diagonal_[node]));
+    return;
   }
+  if (!LowRankInverse<double>::is_whole(evidence.count, dimension_)) {
+    if (const auto columns = few_columns_of(evidence.contexts, dimension_, evidence.count)) {
+      LowRankInverse<double> inverse(diagonal_[node]);
+      inverse.reserve(static_cast<std::size_t>(columns->cols()), dimension_);
+      for (Index k = 0; k < columns->cols(); ++k) inverse.observe({columns->col(k).data(), dimension_});
+      return nodes_.set_inverse(slot_for(node), std::move(inverse));
+    }
+  }
+  nodes_.set_inverse(slot_for(node), {diagonal_[node], unpacked(evidence.contexts, dimension_)});
 }
 
 /// r_j = c_j - S_j w_j - ridge_j w_j + coupling sum of weight (w_k - w_j). O(d^2 + neighbours d). Several threads may
@@ -300,29 +337,71 @@ Engine::Changed LocalEngine::rewire(const Edge& edge, const ComponentEvidence& e
   return result;
 }
 
-/// With X X^T the sum that comes or goes, the determinant changes by |I + X^T C_i X|, C_i as it is without that sum.
+/// What ln|M| gains from sums X X^T at node i: ln|I + X^T C_i X|. C_i, and S_i in `before`, are without them. A single
+/// reward is looked at as if it were learned. More columns in a large component are O(d^3), since C_i^{-1} is known but
+/// for a multiple of I; a solve for each of them would take milliseconds.
+Engine::Changed LocalEngine::gain_from(NodeId node, const UserEvidence& sums, const MatrixXd& before) const {
+  if (const auto column = few_columns_of(sums.contexts, dimension_, 1)) {
+    if (column->cols() == 0) return {};
+    return look_at(node, {column->data(), dimension_}).change();
+  }
+  const auto d = static_cast<Index>(dimension_);
+  double low = 0.0;
+  double high = 0.0;
+  if (is_small()) {
+    const MatrixBracket belief = bracket(std::span(&node, 1), true, options_.most_nodes);
+    const MatrixXd root = root_of(sums.contexts, dimension_);
+    const MatrixXd upper = belief.lower + belief.slack * MatrixXd::Identity(d, d);
+    low = log_determinant_above_identity(root.transpose() * belief.lower * root);
+    high = log_determinant_above_identity(root.transpose() * upper * root);
+  } else {
+    auto work = workspaces_.take();
+    walk(*work, node, std::sqrt(trace(sums.contexts, dimension_)));
+    const NodePrecision known = look_around(*work, node);
+    workspaces_.put_back(std::move(work));
+    const MatrixXd after = before + unpacked(sums.contexts, dimension_);
+    const auto gain = [&](double precision) {
+      return std::isinf(precision) ? 0.0
+                                   : log_determinant_above_identity(after / precision) -
+                                         log_determinant_above_identity(before / precision);
+    };
+    low = gain(known.high + known.others);
+    high = gain(known.low);
+  }
+  return {.log_determinant = high, .error = std::max(0.0, high - low), .solve = {}};
+}
+
+/// O(d^3) and what a reward costs.
 Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                              const ComponentEvidence& evidence) {
   const auto seed = static_cast<NodeId>(node);
-  const auto take_over = [&] { compute_inverse(seed, evidence.at(node)); };
-  if (sign < 0) take_over();
-  const MatrixBracket belief = bracket(std::span(&seed, 1), true, options_.most_nodes);
-  if (sign > 0) take_over();
-  const auto d = static_cast<Index>(dimension_);
-  const MatrixXd root = root_of(sums.contexts, dimension_);
-  const MatrixXd upper = belief.lower + belief.slack * MatrixXd::Identity(d, d);
-  const double low = log_determinant_above_identity(root.transpose() * belief.lower * root);
-  const double high = log_determinant_above_identity(root.transpose() * upper * root);
+  const std::size_t slot = slot_for(seed);
+  const MatrixXd change = unpacked(sums.contexts, dimension_);
+  MatrixXd before = unpacked(evidence.at(node).contexts, dimension_);
+  if (sign > 0) before -= change;
   if (length_ == 0.0) {
     learn_length_of(sums);
     offer_all();
   }
-  Changed result;
-  result.log_determinant = sign > 0 ? high : -low;
-  result.error = high - low;
+  const auto take_over = [&] { compute_inverse(seed, evidence.at(node)); };
+  if (sign < 0) take_over();
+  Changed result = gain_from(seed, sums, before);
+  if (sign > 0) take_over();
+  if (sign < 0) result.log_determinant = result.error - result.log_determinant;
+
+  const auto add_to_coarse = [&](double factor) {
+    for (std::size_t k = 0; k < dimension_; ++k) coarse_.residual()[k] += factor * nodes_.residual(slot)[k];
+  };
+  add_to_coarse(-1.0);
   compute_residual(seed, evidence.at(node));
-  compute_coarse_level(evidence);
-  offer(nodes_.find(seed));
+  add_to_coarse(1.0);
+  const double least = static_cast<double>(node_count()) * prior_.smallest_ridge();
+  if (sign > 0) {
+    coarse_.add_nodes(0.0, change);
+  } else if (!coarse_.remove_nodes(0.0, change, least)) {
+    compute_coarse_level(evidence);
+  }
+  offer(slot);
   result.solve = settle();
   return result;
 }

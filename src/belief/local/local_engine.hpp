@@ -136,6 +136,9 @@ class LocalEngine final : public Engine {
   void compute_residual(NodeId node, const UserEvidence& evidence);
   void compute_inverse(NodeId node, const UserEvidence& evidence);
   Changed rewire(const Edge& edge, const ComponentEvidence& evidence);
+  [[nodiscard]] Changed gain_from(NodeId node, const UserEvidence& sums, const Eigen::MatrixXd& before) const;
+  void append(const Engine& other, const ComponentEvidence& evidence);
+  [[nodiscard]] Eigen::MatrixXd sum_of(const ComponentEvidence& evidence) const;
   void compute_coarse_level(const ComponentEvidence& evidence);
   void copy_part(const Engine& from, NodeId shift, const ComponentEvidence& evidence);
   void copy_node(NodeId node, const LocalEngine& from, NodeId from_node);
@@ -143,14 +146,21 @@ class LocalEngine final : public Engine {
   // local_evaluate.cpp
   [[nodiscard]] Neighbourhood::Prior near_prior() const { return {prior_, diagonal_, barrier_}; }
   void walk(Workspace& work, NodeId node, double longest) const;
+  struct NodePrecision;
+  [[nodiscard]] NodePrecision look_around(Workspace& work, NodeId node) const;
+  /// The nodes that a decision may look at are all of the component, or nearly all.
+  [[nodiscard]] bool is_small() const { return node_count() <= 4 * options_.most_nodes; }
   [[nodiscard]] std::size_t most_nodes_of_a_decision() const;
   [[nodiscard]] bool evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
                                     std::span<const std::uint8_t> allowed, double longest, std::size_t most_nodes,
                                     const Evaluation& out) const;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 std::size_t most_nodes, const Evaluation& out) const;
-  double evaluate_near(Workspace& work, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
-                       std::size_t first, const Evaluation& out) const;
+  void evaluate_near(Workspace& work, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+                     std::size_t first, const Evaluation& out) const;
+  LaneRow multiply_near(const Workspace& work, std::size_t dimension, const LaneRow* p, const LaneRow* bp,
+                        LaneRow* to) const;
+  void guess_near(Workspace& work) const;
   void solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const;
   struct MatrixBracket;
   [[nodiscard]] MatrixBracket bracket(std::span<const NodeId> seeds, bool with_evidence, std::size_t most_nodes) const;
@@ -178,6 +188,14 @@ class LocalEngine final : public Engine {
   std::vector<double> step_;
   std::vector<std::size_t> slots_;  // of the neighbours in a push
   mutable Workspaces workspaces_;
+};
+
+/// What a walk tells of the precision C_i^{-1} of its node: it lies between low I + S_i and (high + others) I + S_i.
+struct LocalEngine::NodePrecision {
+  double low;
+  double high;           // infinite after a walk of no steps
+  double others;         // for the evidence of other nodes
+  double near_residual;  // not below the sum of (A^{-1})_ik |r_k|
 };
 
 /// What a decision needs to know of a node with evidence near its own (evaluate_alone).

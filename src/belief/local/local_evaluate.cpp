@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <Eigen/Core>
 
@@ -14,6 +15,23 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 }  // namespace
+
+/// to = B p - coupling W p inside S. Gives p.to.
+LaneRow LocalEngine::multiply_near(const Workspace& work, std::size_t dimension, const LaneRow* p, const LaneRow* bp,
+                                   LaneRow* to) const {
+  Lanes product{};
+  for (std::size_t j = 0; j < work.near.nodes().size(); ++j) {
+    LaneRow* const row = to + j * dimension;
+    for (std::size_t k = 0; k < dimension; ++k) row[k] = bp[j * dimension + k];
+    for (const auto& link : work.near.links(j)) {
+      const double factor = prior_.coupling() * link.weight;
+      const LaneRow* const other = p + link.to * dimension;
+      for (std::size_t k = 0; k < dimension; ++k) row[k].values -= factor * other[k].values;
+    }
+    for (std::size_t k = 0; k < dimension; ++k) product += p[j * dimension + k].values * row[k].values;
+  }
+  return {product};
+}
 
 /// Solves N_SS u = residual for eight right-hand sides, or A_SS u = residual (dimension 1) where evidence is left out.
 void LocalEngine::solve_near(Workspace& work, std::size_t dimension, const Lanes& goal, bool with_evidence) const {
@@ -28,20 +46,35 @@ void LocalEngine::solve_near(Workspace& work, std::size_t dimension, const Lanes
     }
   };
   const auto multiply = [&](const LaneRow* p, const LaneRow* bp, LaneRow* to) {
-    Lanes product{};
-    for (std::size_t j = 0; j < nodes.size(); ++j) {
-      LaneRow* const row = to + j * dimension;
-      for (std::size_t k = 0; k < dimension; ++k) row[k] = bp[j * dimension + k];
-      for (const auto& link : work.near.links(j)) {
-        const double factor = prior_.coupling() * link.weight;
-        const LaneRow* const other = p + link.to * dimension;
-        for (std::size_t k = 0; k < dimension; ++k) row[k].values -= factor * other[k].values;
-      }
-      for (std::size_t k = 0; k < dimension; ++k) product += p[j * dimension + k].values * row[k].values;
-    }
-    return LaneRow{product};
+    return multiply_near(work, dimension, p, bp, to);
   };
   block_cg(work.vectors, goal, precondition, multiply);
+}
+
+/// A first guess for N_SS u = phi_i(x), x being the first d rows of the residual. Without the evidence of others u_k
+/// would be g_k / g_i a with a = (I / g_i + S_i)^{-1} x, and what a node knows itself makes that A_kk B_k^{-1} as much.
+/// It costs an iteration and saves most of them.
+void LocalEngine::guess_near(Workspace& work) const {
+  constexpr std::size_t terms = 4;
+  const std::size_t d = dimension_;
+  const auto nodes = work.near.nodes();
+  const auto values = work.near.values();
+  LaneRow* const x = work.vectors.residual.data();
+  LaneRow* const u = work.vectors.solution.data();
+  LaneRow* const bu = work.vectors.diagonal_direction.data();  // B u
+  LaneRow* const image = work.vectors.image.data();
+  const double excess = diagonal_[nodes[0]] - 1.0 / values[0];
+  for (std::size_t term = 0; term < terms; ++term) {
+    for (std::size_t k = 0; k < d; ++k) bu[k].values = x[k].values + excess * u[k].values;
+    nodes_.apply_inverse(nodes[0], diagonal_[nodes[0]], bu, u);
+  }
+  for (std::size_t j = 1; j < nodes.size(); ++j) {
+    const double diagonal = diagonal_[nodes[j]];
+    for (std::size_t k = 0; k < d; ++k) bu[j * d + k] = (diagonal * values[j] / values[0]) * u[k];
+    nodes_.apply_inverse(nodes[j], diagonal, bu + j * d, u + j * d);
+  }
+  multiply_near(work, d, u, bu, image);
+  for (std::size_t k = 0; k < nodes.size() * d; ++k) x[k].values -= image[k].values;
 }
 
 /// Walks around a node, as far as contexts of that length ask for. Lengths are rounded up to powers of two (with some
@@ -50,11 +83,49 @@ void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
   const double rounded = std::exp2(std::ceil(std::log2(longest / 1.05)));
   const double tolerance = 0.5 * options_.tolerance / rounded;
   if (work.walked_from == node && work.walked_tolerance == tolerance && work.walked_prior == prior_changes_) return;
-  const std::size_t most_edges = std::max<std::size_t>(64 * options_.most_nodes, 1024);
-  work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges / 4, most_edges);
+  // A node in a thousand needs so many: one with many friends, say.
+  const std::size_t enough_edges = std::max<std::size_t>(16 * options_.most_nodes, 256);
+  work.near.walk(near_prior(), std::span(&node, 1), tolerance, enough_edges, 16 * enough_edges);
   work.walked_from = node;
   work.walked_tolerance = tolerance;
   work.walked_prior = prior_changes_;
+}
+
+/// After a walk. Leaves the nodes with evidence in work.evidence.
+LocalEngine::NodePrecision LocalEngine::look_around(Workspace& work, NodeId node) const {
+  const double own_value = work.near.entry(0).value;
+  NodePrecision result{
+      .low = 1.0 / work.near.upper(),
+      .high = own_value > 0.0 ? work.near.energy() / (own_value * own_value) : std::numeric_limits<double>::infinity(),
+      .others = 0.0,
+      .near_residual = 0.0};
+  auto& near = work.evidence;
+  near.clear();
+  double outside = barrier_.height(node);  // the sum of (A^{-1} - v)_ik slope_k
+  auto& pushed = work.pushed;
+  pushed.clear();
+  for (std::size_t at = 0; at < work.near.entry_count(); ++at) {
+    const auto entry = work.near.entry(at);
+    if (entry.value == 0.0) continue;
+    outside -= entry.value * barrier_.slope(entry.node);
+    const NodeId slot = nodes_.find(entry.node);
+    if (slot == none) continue;
+    queue_.prefetch(slot);
+    pushed.emplace_back(slot, entry);
+  }
+  for (const auto& [slot, entry] : pushed) {
+    result.near_residual += entry.value * std::sqrt(queue_.squared_residual(slot));
+    const double share = nodes_.evidence_share(slot);
+    if (share == 0.0 || entry.node == node) continue;
+    const double ratio = entry.value / own_value;
+    const double diagonal = diagonal_[entry.node];
+    const double first = 1.0 + 2.0 * entry.residual / (entry.value * diagonal);
+    const double weight = ratio * ratio * diagonal;
+    near.push_back({entry.node, weight, first, weight * share * (first + share)});
+    result.others += near.back().at_most;
+  }
+  result.near_residual += std::max(0.0, outside) * residual_bound_;
+  return result;
 }
 
 /// The cheap way: with the evidence of the node itself, and no more than a bound of what that of others can add.
@@ -76,51 +147,21 @@ void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
 bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const double> contexts,
                                  std::span<const std::uint8_t> allowed, double longest, std::size_t most_nodes,
                                  const Evaluation& out) const {
-  constexpr std::size_t few = 4;
   constexpr std::size_t most_terms = 12;
-  constexpr std::size_t most_near = 32;                         // nodes whose evidence is looked at
-  if (node_count() <= few * options_.most_nodes) return false;  // S has all of these, or nearly all
+  constexpr std::size_t most_near = 32;  // nodes whose evidence is looked at
+  if (is_small()) return false;
   walk(work, node, longest);
   const std::size_t d = dimension_;
-  const double own_value = work.near.entry(0).value;
-  const double low = 1.0 / work.near.upper();
-  const double high = work.near.energy() / (own_value * own_value);
+  auto [low, high, rest, near_residual] = look_around(work, node);
+  const auto& near = work.evidence;
 
   // Where the precision is known within `enough`, standard deviations are within the tolerance.
   const double enough = 2.0 * options_.tolerance * low * std::sqrt(low) / longest;
   if (high - low > too_many_tolerances * enough && node_count() <= most_nodes) return false;
   const double enough_for_others = std::max(enough, high - low);
-  auto& near = work.evidence;
-  near.clear();
-  double rest = 0.0;
-  double outside = barrier_.height(node);  // the sum of (A^{-1} - v)_ik slope_k
-  double near_residual = 0.0;              // the sum of v_k |r_k|
-  auto& pushed = work.pushed;
-  pushed.clear();
-  for (std::size_t at = 0; at < work.near.entry_count(); ++at) {
-    const auto entry = work.near.entry(at);
-    if (entry.value == 0.0) continue;
-    outside -= entry.value * barrier_.slope(entry.node);
-    const NodeId slot = nodes_.find(entry.node);
-    if (slot == none) continue;
-    queue_.prefetch(slot);
-    pushed.emplace_back(slot, entry);
-  }
-  for (const auto& [slot, entry] : pushed) {
-    near_residual += entry.value * std::sqrt(queue_.squared_residual(slot));
-    const double share = nodes_.evidence_share(slot);
-    if (share == 0.0 || entry.node == node) continue;
-    const double ratio = entry.value / own_value;
-    const double diagonal = diagonal_[entry.node];
-    const double first = 1.0 + 2.0 * entry.residual / (entry.value * diagonal);
-    const double weight = ratio * ratio * diagonal;
-    near.push_back({entry.node, weight, first, weight * share * (first + share)});
-    rest += near.back().at_most;
-  }
-  near_residual += std::max(0.0, outside) * residual_bound_;  // now not below the sum of (A^{-1})_ik |r_k|
   std::size_t looked_at = 0;
   if (rest > enough_for_others) {
-    std::sort(near.begin(), near.end(),
+    std::sort(work.evidence.begin(), work.evidence.end(),
               [](const NearEvidence& a, const NearEvidence& b) { return a.at_most > b.at_most; });
     while (looked_at < std::min(most_near, near.size()) && rest > 0.25 * enough_for_others) {
       rest -= near[looked_at++].at_most;
@@ -228,10 +269,9 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
 /// and |outside_k| <= t coupling sum of W_kj g_j with t = max |u_j| / g_j over the nodes j that an edge leaves S from,
 /// so its part of rho^T N^{-1} rho is at most t^2 gap, and of rho^T N^{-1} r at most t leak max(|r_j| / slope_j). That
 /// part of the mean is estimated with the coarse level's step y for N^{-1} r at every node, as (sum of outside).y,
-/// which the bound then takes in. Gives how far a standard deviation can be off.
-double LocalEngine::evaluate_near(Workspace& work, std::span<const double> contexts,
-                                  std::span<const std::uint8_t> allowed, std::size_t first,
-                                  const Evaluation& out) const {
+/// which the bound then takes in.
+void LocalEngine::evaluate_near(Workspace& work, std::span<const double> contexts,
+                                std::span<const std::uint8_t> allowed, std::size_t first, const Evaluation& out) const {
   constexpr double best_accuracy = 1e-10;  // of a solve, whose error enters squared
   const double accuracy = std::clamp(0.1 * options_.tolerance, best_accuracy, 1e-3);
   const std::size_t d = dimension_;
@@ -252,6 +292,7 @@ double LocalEngine::evaluate_near(Workspace& work, std::span<const double> conte
   }
   auto& own_context = work.contexts;
   own_context.assign(vectors.residual.begin(), vectors.residual.begin() + static_cast<std::ptrdiff_t>(d));
+  guess_near(work);
   solve_near(work, d, goal, true);
 
   Lanes mean{};
@@ -290,7 +331,6 @@ double LocalEngine::evaluate_near(Workspace& work, std::span<const double> conte
       }
     }
   }
-  double largest = 0.0;
   for (std::size_t lane = 0; lane < used; ++lane) {
     const double root = std::sqrt(work.near.gap() * squared_ratio[lane]) + std::sqrt(inside[lane]);
     const double leak = work.near.leak() * std::sqrt(squared_ratio[lane]) + inside_sum[lane];
@@ -302,9 +342,7 @@ double LocalEngine::evaluate_near(Workspace& work, std::span<const double> conte
     out.variances[first + lane] = lower + root * root;
     out.mean_errors[first + lane] = mean_bound + std::abs(estimate);
     out.variance_errors[first + lane] = root * root;
-    largest = std::max(largest, std::sqrt(lower + root * root) - std::sqrt(lower));
   }
-  return largest;
 }
 
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
@@ -320,7 +358,8 @@ std::size_t LocalEngine::most_nodes_of_a_decision() const {
 }
 
 /// The cheap way where it does. Else with the evidence of `LocalOptions::most_nodes` nodes, and of more, up to
-/// `most_nodes`, as long as a standard deviation can be off by many tolerances.
+/// `most_nodes`, as long as the prior alone has a standard deviation off by more than two tolerances: with evidence it
+/// is less.
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            std::size_t most_nodes, const Evaluation& out) const {
   const auto seed = static_cast<NodeId>(node);
@@ -342,12 +381,8 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
   if (!evaluate_alone(*work, seed, contexts, allowed, longest, most_nodes, out)) {
     work->walked_from = none;
     coarse_.step(work->coarse_step);
-    for (std::size_t most = options_.most_nodes;; most = std::min(2 * most, most_nodes)) {
-      work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, most);
-      const double off = evaluate_near(*work, contexts, allowed, 0, out);
-      if (off <= too_many_tolerances * options_.tolerance || most >= std::min(most_nodes, node_count())) break;
-    }
-    for (std::size_t first = lane_count; first < out.means.size(); first += lane_count) {
+    work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, options_.most_nodes, most_nodes);
+    for (std::size_t first = 0; first < out.means.size(); first += lane_count) {
       evaluate_near(*work, contexts, allowed, first, out);
     }
   }

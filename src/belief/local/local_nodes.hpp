@@ -40,12 +40,26 @@ class LocalNodes {
   std::size_t add(NodeId node) {
     const std::size_t slot = node_of_.size();
     if (slot >> block_shift_ == blocks_.size()) blocks_.emplace_back(block_slots() * 2 * stride_, 0.0);
-    if (inverse_at_.size() == slot) inverse_at_.push_back(none);
+    inverse_at_.resize(slot + 1, none);
     node_of_.push_back(node);
     slot_of_[node] = static_cast<NodeId>(slot);  // last: memory may run out before
     return slot;
   }
 
+  /// Takes away the nodes and slots that were added after so many. Takes no memory.
+  void keep_first(std::size_t node_count, std::size_t slots) {
+    while (slot_count() > slots) {
+      if (inverse_at_[slot_count() - 1] != none && inverse_at_[slot_count() - 1] + 1 == inverses_.size()) {
+        inverses_.pop_back();
+        inverse_at_[slot_count() - 1] = none;
+      }
+      remove_slot(static_cast<NodeId>(slot_count() - 1));
+    }
+    slot_of_.resize(node_count);
+  }
+
+  /// So that remove_nodes for so many nodes takes no memory.
+  void expect_removal(std::size_t count) { unused_inverses_.reserve(unused_inverses_.size() + count); }
   /// Takes away nodes (ascending), as remove_places does. Slots go the same way: calls slot_removed(slot) for each,
   /// whose number then belongs to the slot that was the last.
   template <typename SlotRemoved>
@@ -182,7 +196,7 @@ class LocalNodes {
     }
     std::fill_n(residual(last), 2 * stride_, 0.0);
     node_of_.pop_back();
-    inverse_at_.pop_back();
+    inverse_at_.resize(slot_count());
   }
 
   [[nodiscard]] std::size_t block_slots() const { return std::size_t{1} << block_shift_; }

@@ -161,7 +161,7 @@ void Neighbourhood::solve(const Prior& prior) {
   leak_ = closed_ ? 0.0 : std::max(0.0, heights - kept);
 }
 
-void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t most_nodes) {
+void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes) {
   // A component that S may contain whole is known whole, wherever the walk ended.
   const std::size_t node_count = prior.matrix.node_count();
   for (NodeId node = 0; node_count <= most_nodes && node < node_count; ++node) place_of(prior.barrier, node);
@@ -170,11 +170,14 @@ void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t mos
   std::iota(order_.begin(), order_.end(), 0);
   rank_.assign(seen_.size(), static_cast<NodeId>(-1));
   std::iota(rank_.begin(), rank_.begin() + static_cast<std::ptrdiff_t>(seed_count_), 0);
-  for (std::size_t count = seed_count_;; count = std::min(4 * count, most)) {
+  for (std::size_t count = seed_count_;;) {
     choose(prior.matrix, count);
     solve(prior);
-    if (closed_ || count == most || std::sqrt(upper_) - std::sqrt(lower_) <= tolerance) return;
+    const bool few = count < enough_nodes;
+    const double off = std::sqrt(upper_) - std::sqrt(lower_);
+    if (closed_ || count == most || off <= (few ? tolerance : 2.0 * tolerance)) return;
     if (count == seed_count_) put_in_order(most);
+    count = std::min(most, few ? std::min(4 * count, enough_nodes) : 2 * count);
   }
 }
 

@@ -52,12 +52,17 @@ class Neighbourhood {
   [[nodiscard]] double upper() const { return upper_; }
   /// v^T A v for the approximate solution v: (b.v)^2 / (v^T A v) is a lower bound of b^T A^{-1} b.
   [[nodiscard]] double energy() const { return energy_; }
-  /// After a walk: grows S until sqrt(b^T A^{-1} b) is known to `tolerance` from inside S, or S has `most_nodes`.
-  void gather(const Prior& prior, double tolerance, std::size_t most_nodes);
+  /// After a walk: grows S until sqrt(b^T A^{-1} b) is known to `tolerance` from inside S, with `enough_nodes` to twice
+  /// that, or S has `most_nodes`.
+  void gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes);
   /// Walks until half the tolerance is reached or for long enough, and gathers.
+  void grow(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_nodes,
+            std::size_t most_nodes) {
+    walk(prior, seeds, 0.5 * tolerance, 64 * enough_nodes, 64 * most_nodes);
+    gather(prior, tolerance, enough_nodes, most_nodes);
+  }
   void grow(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t most_nodes) {
-    walk(prior, seeds, 0.5 * tolerance, 64 * most_nodes, 64 * most_nodes);
-    gather(prior, tolerance, most_nodes);
+    grow(prior, seeds, tolerance, most_nodes, most_nodes);
   }
 
   /// S, the seeds first.

@@ -28,6 +28,10 @@ class ResidualQueue {
   }
   /// The last slot takes the place of one that goes.
   void remove_slot(std::size_t slot);
+  /// Takes away the last slots.
+  void keep_first(std::size_t count) {
+    while (places_.size() > count) remove_slot(places_.size() - 1);
+  }
   /// Offer the slot again afterwards.
   void set_unit(std::size_t slot, double unit) { places_[slot].scale = 1.0 / (unit * unit); }
 
