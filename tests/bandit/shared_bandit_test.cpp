@@ -248,7 +248,8 @@ TEST(SharedBandit, bounds_hold_while_a_reward_spreads) {
 /// Threads that do everything at once leave what one that did it all would leave.
 TEST_P(SharedBanditTest, everything_at_the_same_time) {
   const Scenario world = small_world();
-  for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind}) {
+  for (const Policy policy :
+       {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind, Policy::club, Policy::dynucb}) {
     SCOPED_TRACE(name_of(policy));
     SharedBandit shared(made(world, policy));
     std::atomic<std::size_t> at_work = 4;
