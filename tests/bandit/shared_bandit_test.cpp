@@ -296,7 +296,8 @@ TEST_P(SharedBanditTest, forgets_while_others_decide) {
 /// Threads that do everything at once leave what one that did it all would leave.
 TEST_P(SharedBanditTest, everything_at_the_same_time) {
   const Scenario world = small_world();
-  for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind, Policy::gob_lin_hub}) {
+  for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind, Policy::gob_lin_hub,
+                              Policy::club, Policy::dynucb}) {
     SCOPED_TRACE(name_of(policy));
     SharedBandit shared(made(world, policy));
     std::atomic<std::size_t> at_work = 4;
