@@ -110,6 +110,16 @@ std::vector<Rival> rivals_in(const Place& place) {
   const auto hub_weights =
       axis(Numbers{0.1, 0.3, 1.0, 3.0}, [](Setting& setting, double value) { setting.hub.weight = value; });
   const Axis no_friends = {[](Setting& setting) { setting.coupling = 0.0; }};
+  const auto separations =
+      axis(Numbers{0.2, 0.5, 1.0, 2.0}, [](Setting& setting, double value) { setting.club.separation = value; });
+  const Axis random_graph = {[](Setting& setting) { setting.club.graph = ClubGraph::random; }};
+  const auto moving_clusters = axis(place.is_data ? Counts{5, 10, 20, 50} : Counts{2, 4, 8, 16},
+                                    [](Setting& setting, std::size_t value) { setting.dynucb.clusters = value; });
+  const std::size_t sixteenth = std::max<std::size_t>(1, place.rounds / 16);
+  const auto windows = axis(Counts{sixteenth, 2 * sixteenth, 4 * sixteenth, 8 * sixteenth},
+                            [](Setting& setting, std::size_t value) { setting.forgetting.window = value; });
+  const auto discounts =
+      axis(Numbers{0.8, 0.9, 0.97, 0.99}, [](Setting& setting, double value) { setting.forgetting.discount = value; });
 
   return {
       {"", "gob.lin", gob_lin, {scales, alphas}},
@@ -119,11 +129,16 @@ std::vector<Rival> rivals_in(const Place& place) {
       {"clusters", "gob.lin.block", gob_lin_block, {scales, alphas, block_clusters}},
       {"prior", "gob.lin.hub", gob_lin_hub, {scales, alphas, hub_weights}},
       {"prior", "gob.lin.hub alone", gob_lin_hub, {scales, alphas, hub_weights, no_friends}},
+      {"online clusters", "club", club, {scales, alphas, separations}},
+      {"online clusters", "club random", club, {scales, alphas, separations, random_graph}},
+      {"online clusters", "dynucb", dynucb, {scales, alphas, moving_clusters}},
       {"rule", "gob.lin thompson", gob_lin, {scales, deviations}},
       {"rule", "gob.lin epsilon_greedy", gob_lin, {scales, epsilons}},
       {"rule", "gob.lin greedy", gob_lin, {many_scales, greedy}},
       {"rule", "gob.lin square_cb", gob_lin, {scales, gammas}},
       {"rule", "gob.lin printed_bound", gob_lin, {scales, noises, norms}},
+      {"forgetting", "gob.lin window", gob_lin, {scales, alphas, windows}},
+      {"forgetting", "gob.lin discount", gob_lin, {scales, alphas, discounts}},
   };
 }
 
