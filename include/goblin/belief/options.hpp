@@ -24,7 +24,7 @@ struct LocalOptions {
   /// more than this tolerance where one of the two limits below stops the work early, and for longer contexts.
   double tolerance = 0.001;
   /// A decision looks at the evidence of at most so many nodes, and of four times as many (16 times, up to 10 numbers a
-  /// context) where it would be off by more than ten tolerances. Components of that size or less are exact.
+  /// context) where it would be off by more than two tolerances. Components of that size or less are exact.
   std::size_t most_nodes = 64;
   /// Learning a reward walks over at most so many edges. What is left then is taken up by the next reward.
   std::size_t most_edges = 100'000;
