@@ -34,6 +34,8 @@ class PrecisionSolver {
   void set_prior(const PriorMatrix& prior, std::size_t threads);
 
   void observe(std::size_t node, std::span<const double> context);
+  /// Several contexts, a column each.
+  void observe(std::size_t node, const Eigen::MatrixXd& contexts);
   [[nodiscard]] const Elimination& elimination() const { return elimination_; }
   /// Of the evidence there is now: O(d^3), and O(n d^2) where sums have been set.
   const ConstantMode& constant_mode();

@@ -42,7 +42,8 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
       options_(options),
       column_begins_(dimension),
       variances_(prior_.node_count()),
-      solver_(prior_, dimension) {
+      solver_(prior_, dimension),
+      context_solver_(dimension) {
   // Columns of the lower triangle begin at a whole pack: column c at row c rounded down to one.
   for (std::size_t c = 0; c < dimension; ++c) {
     const std::size_t first_row = c / pack_size * pack_size;
@@ -155,7 +156,7 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 std::size_t SparseEngine::bytes() const {
   const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size() + missing_.size();
   return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes() +
-         variances_.bytes();
+         context_solver_.bytes() + variances_.bytes();
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
@@ -277,6 +278,7 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   });
   if (++waiting_count_ == waiting_room) apply_waiting();
   solver_.observe(node, context);
+  context_solver_.observe(node, context);
   if (log_determinant_) *log_determinant_ += std::log1p(result.variance);
   return result;
 }
@@ -380,18 +382,19 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
   return result;
 }
 
-/// C_j -= sign Z_j Z_j^T for every node; row j * d + r of Z is entry r of node j.
-void SparseEngine::subtract_terms(const MatrixXd& terms, double sign, std::size_t threads) {
+/// C_j -= sign Z_j Z_j^T for every node; row j * d + r of Z is entry r of node j. Asks for no memory: whatever else has
+/// changed by now, this does too.
+void SparseEngine::subtract_terms(const MatrixXd& terms, double sign, std::size_t threads) noexcept {
   constexpr std::size_t together = 64;  // nodes
-  const auto d = static_cast<Index>(dimension_);
   run_parts(node_count(), together, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
-    MatrixXd outer(d, d);
     for (std::size_t j = first; j < end; ++j) {
-      const auto own = terms.middleRows(static_cast<Index>(j) * d, d);
-      outer.noalias() = own * own.transpose();
-      for (Index c = 0; c < d; ++c) {
-        double* const column = covariance_column(j, static_cast<std::size_t>(c));
-        for (Index r = c; r < d; ++r) column[r] -= sign * outer(r, c);
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        double* const column = covariance_column(j, c);
+        for (Index k = 0; k < terms.cols(); ++k) {
+          const double* const term = &terms(static_cast<Index>(j * dimension_), k);
+          const double factor = sign * term[c];
+          for (std::size_t r = c; r < dimension_; ++r) column[r] -= factor * term[r];
+        }
       }
     }
   });
@@ -406,7 +409,11 @@ Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEviden
   covariance(node, {own.data(), dimension_ * dimension_});
   Changed result = change(
       ChangeColumns::of_contexts(node, sums.contexts, dimension_), sign > 0,
-      [&] { solver_.set_sum(node, evidence.at(node).contexts); }, evidence);
+      [&] {
+        solver_.set_sum(node, evidence.at(node).contexts);
+        context_solver_.evidence_changed();
+      },
+      evidence);
   if (sign < 0) return result;
   const MatrixXd lower = own.llt().matrixL();
   const MatrixXd inner = MatrixXd::Identity(d, d) + lower.transpose() * unpacked(sums.contexts, dimension_) * lower;
