@@ -8,8 +8,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
