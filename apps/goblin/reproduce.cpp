@@ -194,7 +194,7 @@ void add_reproduce(CLI::App& app) {
       ->add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data and for rivals)")
       ->check(whole_number());
   command
-      ->add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 4,000); tuning takes half as many")
+      ->add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 3,000); tuning takes half as many")
       ->check(whole_number());
   command->add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()

@@ -25,14 +25,14 @@ struct RunSizes {
   std::vector<double> payoff_noises;
 };
 
-const RunSizes full{.rounds = 4'000,
+const RunSizes full{.rounds = 3'000,
                     .tuning_seeds = 2,
                     .evaluation_seeds = 10,
                     .budget = 16,
                     .graph_noises = {0.0, 100.0, 250.0, 500.0},
                     .payoff_noises = {0.0, 0.25, 0.5}};
 
-const RunSizes quick{.rounds = 400,
+const RunSizes quick{.rounds = 300,
                      .tuning_seeds = 1,
                      .evaluation_seeds = 3,
                      .budget = 4,
@@ -175,10 +175,13 @@ std::vector<Study> all_studies(const Plan& plan) {
 
 /// What a round takes, very roughly: as measured on one core, with 100 users and with about 1,900.
 double rough_milliseconds(const Setting& setting, bool is_data) {
-  const bool solves = has_node_per_user(setting.policy) && setting.policy != Policy::linucb_ind;
-  if (!solves) return is_data ? 0.1 : 0.03;
+  if (!has_node_per_user(setting.policy) || setting.policy == Policy::linucb_ind) return is_data ? 0.1 : 0.02;
   if (setting.policy == Policy::gob_lin_block) return is_data ? 0.6 : 0.04;
-  return is_data ? 2.8 : 0.25;
+  double result = is_data ? 2.9 : 0.22;
+  if (has_hub(setting.policy)) result *= !is_data ? 1.2 : setting.coupling > 0.0 ? 4.0 : 1.4;
+  if (setting.forgetting.window > 0) result *= 1.7;
+  if (setting.forgetting.discount < 1.0) result *= is_data ? 2.0 : 10.0;
+  return result;
 }
 
 }  // namespace
