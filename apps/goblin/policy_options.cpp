@@ -23,6 +23,10 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& r
   };
   add("--laplacian", request.laplacian, "combinatorial, or normalized: friends count by their share",
       {Policy::gob_lin});
+  add("--buckets", given.hash.buckets, "How many numbers the vector has that everybody shares", {Policy::linucb_hash})
+      ->check(positive_whole_number());
+  add("--hash-seed", given.hash.seed, "Of which coordinates share a bucket", {Policy::linucb_hash})
+      ->check(whole_number());
   add("--window", given.forgetting.window, "Only the last so many rewards count; 0: all", {})->check(whole_number());
   add("--discount", given.forgetting.discount,
       "What a user's earlier rewards count for is multiplied by this at each new one; 1: nothing is forgotten", {});

@@ -44,6 +44,17 @@ class Check {
         "--check: the bandit explores with {} (must be ucb or printed_bound, without epsilon)", name_of(exploration)));
   }
 
+  /// Throws std::invalid_argument if the nodes learn other contexts than users see: the paper's do not.
+  static void check_lenses(const Bandit& bandit) {
+    if (bandit.policy() == Policy::linucb_hash) {
+      throw std::invalid_argument("--check: the policy is linucb.hash (must be one that does not hash contexts)");
+    }
+    if (bandit.options().laplacian != Laplacian::combinatorial) {
+      throw std::invalid_argument(fmt::format("--check: the laplacian is {} (must be {})",
+                                              name_of(bandit.options().laplacian), name_of(Laplacian::combinatorial)));
+    }
+  }
+
   void add_nodes(const Bandit& bandit) {
     while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
   }
@@ -137,6 +148,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
+  if (options.check) Check::check_lenses(bandit);
   if (options.check) Check::check_exploration(bandit.exploration());
   EventReader reader(d);
   NewUsers users(bandit);

@@ -39,18 +39,18 @@ constexpr const char* examples =
     "  goblin simulate --world files --data DIR --policy gob.lin --json\n"
     "  goblin simulate --world linear --graph edges.tsv --dimension 5 --payoff-noise 0.1 --trace trace.csv\n";
 
-/// What is played if nothing else is asked for.
-std::vector<std::string> policies_without_clusters() {
+/// What is played if nothing else is asked for: those of the paper that need no clusters.
+std::vector<std::string> usual_policies() {
   std::vector<std::string> names;
   for (const PolicyInfo& info : policy_table) {
-    if (!info.uses_clusters) names.emplace_back(info.name);
+    if (info.is_in_paper && !info.uses_clusters) names.emplace_back(info.name);
   }
   return names;
 }
 
 struct Request {
   std::string world = "cliques";
-  std::vector<std::string> policies = policies_without_clusters();
+  std::vector<std::string> policies = usual_policies();
   std::vector<double> alphas = {0.1};
   std::vector<std::string> explorations;  // in the place of alphas
   std::uint64_t rounds = 10'000;

@@ -2,6 +2,7 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
+#include "bandit/node_priors.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
@@ -66,6 +67,9 @@ Bandit Bandit::gob_lin(const Graph& users, const BanditOptions& options) {
 Bandit Bandit::gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_macro, users, clusters, options);
 }
+Bandit Bandit::linucb_hash(const Graph& users, const BanditOptions& options) {
+  return make(Policy::linucb_hash, users, {}, options);
+}
 Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_block, users, clusters, options);
 }
@@ -73,26 +77,24 @@ Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> cluster
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
+  check_policy(policy, options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(users, goblin::node_graph(policy, users, clusters), options.engine.kind, options.dimension);
+  return bandit_bytes(policy, users, goblin::node_graph(policy, users, clusters), options.engine.kind, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
+  check_policy(policy, options);
   check_clusters(policy, users.node_count(), clusters);
   const Graph nodes = goblin::node_graph(policy, users, clusters);
   check_node_ridges(options, nodes.node_count());
-  const PriorMatrix prior = options.node_ridges.empty() ? PriorMatrix(nodes, options.ridge, options.coupling)
-                                                        : PriorMatrix(nodes, options.node_ridges, options.coupling);
-  for (NodeId node = 0; node < nodes.node_count(); ++node) {
-    check_degree(nodes.degree(node), Limits::coupling * prior.ridge(node) / options.coupling, node);
-  }
-  check_fits(bandit_bytes(users, nodes, options.engine.kind, options.dimension), policy, users, clusters, options);
+  const PriorMatrix prior = prior_matrix(options, nodes);
+  check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
-  return Bandit(
-      std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters),
-                                       Belief(prior, options.dimension, options.engine, users_with_evidence))));
+  return Bandit(std::unique_ptr<State>(
+      new State(options, UserMap(policy, users, clusters),
+                Belief(prior, lenses_for(policy, options, nodes), options.engine, users_with_evidence))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
@@ -110,7 +112,8 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
                             const std::optional<Draw>& draw, Decision& decision) const {
   Choice choice(*options.exploration, draw);
   const std::size_t d = options.dimension;
-  const NodeId node = users.node_of(users.user(user));
+  const NodeId who = users.user(user);
+  const NodeId node = users.node_of(who);
   const auto numbers = contexts.numbers();
   if (contexts.dimension() != d) {
     throw std::invalid_argument(fmt::format("contexts: dimension {} (must be {})", contexts.dimension(), d));
@@ -130,7 +133,7 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
           fmt::format("allowed: leaves out all of the {} candidates (must leave at least 1)", count));
     }
   }
-  const double longest = belief.longest_context(node);
+  const double longest = belief.longest_context(who, node);
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
@@ -143,7 +146,7 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
   for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
   decision.engine = belief.engine(node);
   std::vector<double> covariance(choice.needs_covariance() ? d * d : 0);
-  belief.evaluate(node, numbers, allowed,
+  belief.evaluate(who, node, numbers, allowed,
                   {.means = decision.means,
                    .variances = decision.widths,
                    .mean_errors = decision.bounds,
@@ -206,8 +209,8 @@ SolveSummary Bandit::update(const RewardTable& table) {
 
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
   const State& state = this->state();
-  const NodeId node = state.users.node_of(state.users.user(user));
-  check_context(context, state.options.dimension, state.belief.longest_context(node));
+  const NodeId who = state.users.user(user);
+  check_context(context, state.options.dimension, state.belief.longest_context(who, state.users.node_of(who)));
   check_reward(reward);
 }
 
@@ -240,8 +243,10 @@ void Bandit::check_some(const RewardTable& table, std::size_t first, std::size_t
 void Bandit::check_new_user(std::span<const double> context, double reward) const {
   const State& state = this->state();
   // The user shares the only node, or has a new one that nothing is joined to.
-  const bool shares = state.users.policy() == Policy::linucb_sin && state.belief.node_count() > 0;
-  const double longest = shares ? state.belief.longest_context(0) : Limits::length * std::sqrt(state.options.ridge);
+  const Policy policy = state.users.policy();
+  const bool shares = (policy == Policy::linucb_sin || policy == Policy::linucb_hash) && state.belief.node_count() > 0;
+  const double longest = shares ? state.belief.longest_context(static_cast<NodeId>(user_count()), 0)
+                                : Limits::length * std::sqrt(state.options.ridge);
   check_context(context, state.options.dimension, longest);
   check_reward(reward);
 }
@@ -302,7 +307,8 @@ struct NewWeight {
 /// Changes the graph of the users, one edge after the other, and then the belief. `check(k, call)` calls call() for the
 /// k-th change, and may say more about what that throws.
 template <typename Check>
-SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeChange> changes, Check check) {
+SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& belief,
+                          std::span<const EdgeChange> changes, Check check) {
   std::vector<NewWeight> done;
   done.reserve(changes.size());
   try {
@@ -314,6 +320,19 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
       if (!edge) continue;
       weights[std::minmax(edge->a, edge->b)] = edge->weight;
       if (changes[k].weight > 0.0) last_gain[edge->a] = last_gain[edge->b] = k;
+    }
+    if (options.laplacian == Laplacian::normalized) {
+      std::vector<Edge> edges;
+      std::map<NodeId, NodePrior> priors;
+      for (const auto& [ends, weight] : weights) {
+        edges.push_back({ends.first, ends.second, weight});
+        for (const NodeId end : {ends.first, ends.second}) {
+          priors.insert({end, node_prior(options, end, users.degree(end))});
+        }
+      }
+      std::vector<NodePrior> list;
+      for (const auto& [node, prior] : priors) list.push_back(prior);
+      return belief.set_edges(edges, list);
     }
     std::vector<Edge> edges;
     std::vector<Edge> joined;
@@ -338,23 +357,24 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
   }
 }
 
-SolveSummary change_edge(UserMap& users, Belief& belief, const EdgeChange& change) {
-  return change_edges(users, belief, std::span(&change, 1), [](std::size_t /*k*/, const auto& call) { call(); });
+SolveSummary change_edge(const BanditOptions& options, UserMap& users, Belief& belief, const EdgeChange& change) {
+  return change_edges(options, users, belief, std::span(&change, 1),
+                      [](std::size_t /*k*/, const auto& call) { call(); });
 }
 
 }  // namespace
 
 SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
   if (weight == 0.0) throw std::invalid_argument("weight: 0 (must be finite and positive)");
-  return change_edge(state().users, state().belief, {a, b, weight});
+  return change_edge(state().options, state().users, state().belief, {a, b, weight});
 }
 
 SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
-  return change_edge(state().users, state().belief, {a, b, 0.0});
+  return change_edge(state().options, state().users, state().belief, {a, b, 0.0});
 }
 
 SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
-  return change_edges(state().users, state().belief, changes,
+  return change_edges(state().options, state().users, state().belief, changes,
                       [](std::size_t k, const auto& call) { check_item("edges", k, call); });
 }
 
@@ -478,13 +498,15 @@ UserEvidence Bandit::evidence(UserRef user) const {
 
 std::vector<double> Bandit::mean(UserRef user) const {
   std::vector<double> result(state().options.dimension);
-  state().belief.mean(node(user), result);
+  const NodeId who = this->user(user);
+  state().belief.mean(who, state().users.node_of(who), result);
   return result;
 }
 
 std::vector<double> Bandit::covariance(UserRef user) const {
   std::vector<double> result(state().options.dimension * state().options.dimension);
-  state().belief.covariance(node(user), result);
+  const NodeId who = this->user(user);
+  state().belief.covariance(who, state().users.node_of(who), result);
   return result;
 }
 
@@ -497,11 +519,21 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     throw std::invalid_argument(fmt::format("user_vectors: {} numbers (must be {} for each of the {} users)",
                                             user_vectors.size(), d, user_count()));
   }
-  const auto squared_distance = [&](std::span<const double> a, std::span<const double> b) {
+  if (state.belief.lenses().hash()) {
+    throw std::invalid_argument(
+        fmt::format("policy: {} (must be one whose nodes have vectors like those of users)", name_of(policy())));
+  }
+  /// |a / factor_a - b / factor_b|^2: vectors of nodes are those of their users behind the lens.
+  const auto squared_distance = [&](std::span<const double> a, std::span<const double> b, double factor_a = 1.0,
+                                    double factor_b = 1.0) {
     double total = 0.0;
-    for (std::size_t k = 0; k < d; ++k) total += (a[k] - b[k]) * (a[k] - b[k]);
+    for (std::size_t k = 0; k < d; ++k) {
+      const double difference = a[k] / factor_a - b[k] / factor_b;
+      total += difference * difference;
+    }
     return total;
   };
+  const auto factor = [&](NodeId node) { return state.belief.lenses().factor(node); };
   const std::vector<double> zero(d, 0.0);
   std::vector<std::span<const double>> node_vectors(state.belief.node_count(), zero);
   std::vector<bool> seen(node_vectors.size(), false);
@@ -517,10 +549,11 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
   }
   double total = 0.0;
   for (NodeId node = 0; node < node_vectors.size(); ++node) {
-    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero);
+    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero, factor(node));
   }
   for (const Edge& edge : node_graph().edges()) {
-    total += state.options.coupling * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
+    total += state.options.coupling * edge.weight *
+             squared_distance(node_vectors[edge.a], node_vectors[edge.b], factor(edge.a), factor(edge.b));
   }
   return total;
 }
@@ -551,7 +584,7 @@ BanditSummary Bandit::summary() const {
     summary.components.push_back({.nodes = engine.node_count(),
                                   .edges = edges,
                                   .engine = engine.kind(),
-                                  .reason = reason_for(asked, engine, state.options.dimension),
+                                  .reason = reason_for(asked, engine, state.belief.dimension()),
                                   .bytes = engine.bytes()});
   }
   return summary;

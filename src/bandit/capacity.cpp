@@ -1,5 +1,6 @@
 #include "bandit/capacity.hpp"
 
+#include "bandit/node_priors.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
@@ -20,7 +21,10 @@ std::size_t saturating_add(std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind, std::size_t dimension) {
+std::size_t bandit_bytes(Policy policy, const Graph& users, const Graph& nodes, EngineKind kind,
+                         const BanditOptions& options) {
+  const std::size_t dimension = node_dimension(policy, options);
+  const bool twice = has_node_per_user(policy) && keeps_user_evidence(policy, options);
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
   const Components components = nodes.components();
@@ -29,7 +33,7 @@ std::size_t bandit_bytes(const Graph& users, const Graph& nodes, EngineKind kind
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
     if (choose_engine(kind, members.size(), entries / 2, dimension) != EngineKind::local) {
-      total = saturating_add(total, Evidence::bytes(dimension, members.size()));
+      total = saturating_add(total, Evidence::bytes(dimension, (twice ? 2 : 1) * members.size()));
     }
     total = saturating_add(total, engine_factory().bytes(kind, members.size(), entries / 2, dimension));
   }
@@ -42,9 +46,19 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
     std::vector<std::string> fitting;
     const auto consider = [&](Policy other, EngineKind kind, const std::string& name) {
       const Graph nodes = node_graph(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{});
-      const std::size_t bytes = bandit_bytes(users, nodes, kind, options.dimension);
+      const std::size_t bytes = bandit_bytes(other, users, nodes, kind, options);
       if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
     };
+    if (policy == Policy::linucb_hash) {
+      const auto bytes = [&](std::size_t buckets) {
+        BanditOptions fewer = options;
+        fewer.hash.buckets = buckets;
+        return static_cast<double>(
+            bandit_bytes(policy, users, node_graph(policy, users, {}), options.engine.kind, fewer));
+      };
+      const std::size_t most = most_that_fit(options.hash.buckets, available, bytes);
+      if (most > 0) fitting.push_back(fmt::format("{} buckets", most));
+    }
     for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
       if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
     }
@@ -55,7 +69,8 @@ void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span
                            : fmt::format("what would fit: {}", fmt::join(fitting, ", "));
   };
   check_memory(
-      fmt::format("{} of dimension {} with engine {}", name_of(policy), options.dimension,
+      fmt::format("{} of dimension {}{} with engine {}", name_of(policy), options.dimension,
+                  policy == Policy::linucb_hash ? fmt::format(" and {} buckets", options.hash.buckets) : "",
                   name_of(options.engine.kind)),
       static_cast<double>(needed), options.engine, [] { return std::size_t{0}; }, what_fits);
 }

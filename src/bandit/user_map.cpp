@@ -14,6 +14,7 @@ namespace goblin {
 Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters) {
   switch (policy) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return users.single();
     case Policy::linucb_ind:
       return users.edgeless();
@@ -41,6 +42,7 @@ void UserMap::add_member(NodeId user, NodeId cluster) {
 std::size_t UserMap::node_count() const {
   switch (policy_) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return 1;
     case Policy::gob_lin_macro:
       return members_.size();
@@ -77,6 +79,7 @@ std::string UserMap::describe(NodeId user) const {
 NodeId UserMap::node_of(NodeId user) const {
   switch (policy_) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return 0;
     case Policy::gob_lin_macro:
       return clusters_[user];

@@ -39,11 +39,11 @@ struct BanditOptions {
   double ridge = 1.0;
   double coupling = 1.0;
   /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
-  /// `ridge`.
+  /// `ridge`. With the normalized Laplacian it is a user's ridge as that of all is, not divided by the degree.
   std::vector<double> node_ridges = {};
-  /// Where users share nodes (linucb-sin, gob.lin.macro), evidence is kept for each user, d (d + 3) / 2 numbers from
-  /// the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to another
-  /// cluster. With this it is kept for the nodes only.
+  /// Where users share nodes (linucb-sin, gob.lin.macro, linucb.hash), evidence is kept for each user, d (d + 3) / 2
+  /// numbers from the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to
+  /// another cluster. With this it is kept for the nodes only.
   bool evidence_per_node = false;
   /// What one policy has that the others have not.
   Laplacian laplacian = Laplacian::combinatorial;
@@ -210,7 +210,8 @@ struct BanditSummary {
 /// What is believed stays within 1e-6 of the exact value, relatively, because what would take more digits is refused:
 /// contexts longer than 30,000 sqrt(ridge) (the smallest ridge of the component), and edges with coupling * degree /
 /// ridge above 2e9. With the engine sparse |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too
-/// (docs/decisions/0004-tolerance.md).
+/// (docs/decisions/0004-tolerance.md). With the normalized Laplacian a context counts sqrt(degree) times as long, a
+/// ridge degree times as large; with linucb.hash a context counts at least sqrt(2) times as long (docs/notation.md).
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {
@@ -220,6 +221,7 @@ class Bandit {
   static Bandit gob_lin(const Graph& users, const BanditOptions& options);
   static Bandit gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+  static Bandit linucb_hash(const Graph& users, const BanditOptions& options);
   /// Any of them; the clusters are for the policies that use them and must be empty for the others. Throws
   /// CapacityError, before it allocates, if the bandit would not fit.
   static Bandit make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
@@ -242,8 +244,9 @@ class Bandit {
   /// engine local, draws from the upper end of what C_i can be; its probability takes Draw::samples times as long.
   [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {},
                                 const std::optional<Draw>& draw = {}) const;
-  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128, and
-  /// without Thompson's rule).
+  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128,
+  /// without Thompson's rule, and where users see their nodes as they are: not with the normalized Laplacian or
+  /// linucb.hash).
   void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
               const std::optional<Draw>& draw = {}) const;
   /// k choices, one after the other, each among the candidates that those before have left; all that are allowed if
@@ -285,6 +288,8 @@ class Bandit {
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
+  /// With the normalized Laplacian an edge changes the ridges of both ends, too, and the components that it touches are
+  /// made anew from the evidence: as much as making them, and a batch of about d rewards for each user with evidence.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
   /// All of these changes, as if one came after the other, or none if one is bad. Cheaper than one by one: components
@@ -334,7 +339,7 @@ class Bandit {
   /// The number of rewards learned.
   [[nodiscard]] std::size_t rewards() const;
 
-  /// w_i and C_i (d x d) of the user's node.
+  /// w_i and C_i (d x d) of the user's node, as the user sees it.
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
 
@@ -343,9 +348,11 @@ class Bandit {
   [[nodiscard]] double log_determinant() const;
   [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
-  /// numbers each, user after user). Users who share a node must have the same vector.
+  /// numbers each, user after user), with the Laplacian of the options. Users who share a node must have the same
+  /// vector; not for linucb.hash, where that says little.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
-  /// Theorem 1 after the rewards learned so far.
+  /// Theorem 1 after the rewards learned so far. With linucb.hash the context length is that of hashed contexts, at
+  /// least sqrt(2) times as long.
   [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;
 
   [[nodiscard]] BanditSummary summary() const;

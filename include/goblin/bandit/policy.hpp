@@ -17,7 +17,10 @@ namespace goblin {
 /// | `gob.lin`       | one per user              | the social graph                                          |
 /// | `gob.lin.macro` | one per cluster           | weight = weight of the social edges between two clusters  |
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
-enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block };
+/// | `linucb.hash`   | one, shared by everybody, | none                                                      |
+/// |                 | of HashOptions::buckets   |                                                           |
+/// |                 | numbers                   |                                                           |
+enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, linucb_hash };
 
 /// What there is to say about a policy.
 struct PolicyInfo {
@@ -51,6 +54,12 @@ inline constexpr std::array policy_table = {
                .knows = "the edges inside clusters",
                .colour = "#a865d0",
                .uses_clusters = true},
+    PolicyInfo{.policy = Policy::linucb_hash,
+               .name = "linucb.hash",
+               .knows = "nothing: users share hashed features",
+               .colour = "#b8890b",
+               .has_node_per_user = false,
+               .is_in_paper = false},
 };
 
 /// All of them, for loops.
@@ -72,7 +81,7 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 /// The policy of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Policy policy_named(std::string_view name);
 
-/// "linucb-sin, linucb-ind, gob.lin, gob.lin.macro or gob.lin.block", for messages and help texts.
+/// "linucb-sin, linucb-ind, gob.lin, ... or ...", for messages and help texts.
 [[nodiscard]] std::string policy_names();
 /// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
 [[nodiscard]] std::string clustered_policy_names();
