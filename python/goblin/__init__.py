@@ -9,8 +9,8 @@ What one user's click teaches, the user's friends get to know too:
 >>> bandit.select("bob", items)
 1
 
-- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``; ``policies`` has
-  their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
+- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``LinUcbHash``;
+  ``policies`` has their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
 - exploration: ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy``, ``square_cb``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
@@ -20,7 +20,7 @@ What one user's click teaches, the user's friends get to know too:
 """
 
 from . import datasets, networks
-from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbInd, LinUcbSin, load, policies
+from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbHash, LinUcbInd, LinUcbSin, load, policies
 from ._core import DataError
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
@@ -47,6 +47,7 @@ __all__ = [
     "GobLinBlock",
     "GobLinMacro",
     "Graph",
+    "LinUcbHash",
     "LinUcbInd",
     "LinUcbSin",
     "Linear",

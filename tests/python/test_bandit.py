@@ -23,6 +23,7 @@ KINDS: list[Any] = [
     goblin.LinUcbInd,
     lambda *args, **kwargs: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **kwargs),
     lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
+    lambda *args, **kwargs: goblin.LinUcbHash(*args, buckets=32, **kwargs),
 ]
 
 
