@@ -41,19 +41,6 @@ constexpr std::array<double, 9> circle_series(std::size_t first) {
 constexpr auto cosine_series = circle_series(0);
 constexpr auto sine_series = circle_series(1);
 
-/// ln(x) of a positive normal number: x = m 2^e with m near 1, and ln(m) = 2 atanh((m - 1) / (m + 1)).
-double logarithm(double x) {
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);  // in [1/2, 1); exact
-  if (mantissa < 0.5 * std::numbers::sqrt2) {
-    mantissa *= 2.0;
-    --exponent;
-  }
-  const double s = (mantissa - 1.0) / (mantissa + 1.0);
-  const double of_mantissa = 2.0 * s * polynomial(atanh_series, s * s);
-  return std::fma(static_cast<double>(exponent), std::numbers::ln2, of_mantissa);
-}
-
 /// cos(2 pi v) for v in [0, 1), a multiple of 2^-53: the distance to the nearest quarter turn is exact.
 double cosine_of_turns(double v) {
   const double quarter = std::floor(4.0 * v + 0.5);
@@ -72,9 +59,30 @@ double cosine_of_turns(double v) {
 
 }  // namespace
 
+/// x = m 2^e with m near 1, and ln(m) = 2 atanh((m - 1) / (m + 1)).
+double reproducible_log(double x) {
+  int exponent = 0;
+  double mantissa = std::frexp(x, &exponent);  // in [1/2, 1); exact
+  if (mantissa < 0.5 * std::numbers::sqrt2) {
+    mantissa *= 2.0;
+    --exponent;
+  }
+  const double s = (mantissa - 1.0) / (mantissa + 1.0);
+  const double of_mantissa = 2.0 * s * polynomial(atanh_series, s * s);
+  return std::fma(static_cast<double>(exponent), std::numbers::ln2, of_mantissa);
+}
+
 double Random::normal() {
-  const double radius = std::sqrt(-2.0 * logarithm(1.0 - uniform()));
+  const double radius = std::sqrt(-2.0 * reproducible_log(1.0 - uniform()));
   return radius * cosine_of_turns(uniform());
+}
+
+std::uint64_t Random::failures(double probability) {
+  const double u = uniform();
+  if (probability >= 1.0) return 0;
+  constexpr double many = 0x1.0p62;  // or more, where 1 - probability is 1
+  const double failures = reproducible_log(1.0 - u) / reproducible_log(1.0 - probability);
+  return static_cast<std::uint64_t>(failures < many ? failures : many);
 }
 
 }  // namespace goblin

@@ -31,7 +31,7 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
   auto* alpha = command.add_option("--alpha", request.bandit.alpha, "How much uncertainty attracts");
   auto* labels = command.add_option("--labels", request.labels,
                                     fmt::format("Clusters: user <tab> cluster; for {}", clustered_policy_names()));
-  auto* ridge = command.add_option("--ridge", request.bandit.ridge, "A = ridge I + coupling L");
+  auto* ridge = add_ridge(command, request.ridge);
   auto* coupling = command.add_option("--coupling", request.bandit.coupling, "A = ridge I + coupling L");
   auto* per_node = command.add_flag("--evidence-per-node", request.bandit.evidence_per_node,
                                     "Where users share nodes, keep evidence for the nodes only: less memory");
@@ -53,7 +53,7 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
                   "Threads that read and learn many rewards; 0: as many as the machine has")
       ->capture_default_str()
       ->check(whole_number());
-  for (auto* option : {policy, alpha, ridge, coupling, engine, tolerance, local_tolerance}) {
+  for (auto* option : {policy, alpha, coupling, engine, tolerance, local_tolerance}) {
     option->capture_default_str();
   }
   const auto of_policies = add_policy_options(command, request.policy_options);
@@ -84,6 +84,7 @@ Bandit make_bandit(const BanditRequest& request) {
         {.noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]});
   }
   const Policy policy = policy_named(request.policy);
+  bandit.ridge = request.ridge.value_or(info_of(policy).usual_ridge);
   set_policy_options(request.policy_options, std::array{policy}, bandit);
   Graph graph = read_edge_file(request.graph, request.edges);
   if (uses_clusters(policy) != !request.labels.empty()) {
@@ -103,10 +104,12 @@ std::string described_rules(const BanditSummary& summary) {
 
 std::string described(const BanditSummary& summary, std::size_t new_users) {
   const std::size_t local = count_of(summary, EngineKind::local);
-  std::string text =
-      fmt::format("{} users ({} new), {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users,
-                  new_users, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),
-                  local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
+  const std::string clusters =
+      finds_clusters(summary.policy) ? fmt::format(" in {} clusters", summary.clusters) : std::string();
+  std::string text = fmt::format(
+      "{} users ({} new){}, {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users, new_users,
+      clusters, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),
+      local > 0 ? fmt::format(" and {} local", local) : "", static_cast<double>(summary.bytes) / 1e6);
   if (summary.unconverged_solves > 0) {
     text += fmt::format("warning: {} solves did not reach the tolerance\n", summary.unconverged_solves);
   }
@@ -117,6 +120,7 @@ void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
   object["users"] = summary.users;
   object["new_users"] = new_users;
   object["nodes"] = summary.nodes;
+  if (finds_clusters(summary.policy)) object["clusters"] = summary.clusters;
   object["dense_components"] = count_of(summary, EngineKind::dense);
   object["sparse_components"] = count_of(summary, EngineKind::sparse);
   object["local_components"] = count_of(summary, EngineKind::local);

@@ -25,6 +25,7 @@ struct BanditRequest {
   std::vector<double> printed_bound;
   std::string explore;
   BanditOptions bandit;
+  std::optional<double> ridge;
   PolicyRequest policy_options;
   std::vector<CLI::Option*> of_a_new_bandit;  // those that a saved one has already
 };

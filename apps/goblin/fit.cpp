@@ -43,12 +43,14 @@ class WaitingRewards {
     blocks_.push_back(std::move(block));
   }
 
-  /// Learns so many of them, or all. Throws DataError of the first that is bad, after it has learned those before it.
+  /// Learns so many of them, or fewer. Throws DataError of the first that is bad, after it has learned those before it.
   void learn(std::size_t count) {
+    // Where clusters depend on the order, a user must not join before the rewards of earlier lines are learned.
+    const std::size_t most = finds_clusters(bandit_.policy()) ? 1 : count;
     batch_.clear();
     std::optional<std::size_t> bad_place;
     std::string reason;
-    while (batch_.size() < count && !bad_place && drop_finished_blocks()) {
+    while (batch_.size() < most && !bad_place && drop_finished_blocks()) {
       const std::size_t place = start_ + blocks_.front().places[row_];
       try {
         accept(blocks_.front(), row_, place + 1);

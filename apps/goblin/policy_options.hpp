@@ -2,6 +2,7 @@
 
 #include "goblin/bandit/bandit.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct PolicyRequest {
   };
   std::vector<Of> options;
 };
+
+/// Adds --ridge. Where it is not given, the policy says what is usual: PolicyInfo::usual_ridge.
+CLI::Option* add_ridge(CLI::App& command, std::optional<double>& ridge);
 
 /// Adds the options, and returns them; the request must live as long as the command.
 std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& request);

@@ -34,7 +34,7 @@ constexpr std::size_t most_waiting = 100'000;  // rewards
 /// Follows a bandit with the algorithm as the paper prints it, over the same nodes.
 class Check {
  public:
-  explicit Check(const Bandit& bandit) : printed_(printed_graph(checked(bandit)), bandit.options()) {}
+  explicit Check(const Bandit& bandit) : printed_(printed_for(checked(bandit))) {}
 
   /// Throws std::invalid_argument if the paper has another way to choose.
   static void check_exploration(const Exploration& exploration) {
@@ -44,19 +44,28 @@ class Check {
         "--check: the bandit explores with {} (must be ucb or printed_bound, without epsilon)", name_of(exploration)));
   }
 
-  /// Throws std::invalid_argument if the nodes learn other contexts than users see: the paper's do not.
-  static void check_lenses(const Bandit& bandit) {
-    if (bandit.policy() == Policy::linucb_hash) {
-      throw std::invalid_argument("--check: the policy is linucb.hash (must be one that does not hash contexts)");
-    }
-    if (bandit.options().laplacian != Laplacian::combinatorial) {
-      throw std::invalid_argument(fmt::format("--check: the laplacian is {} (must be {})",
-                                              name_of(bandit.options().laplacian), name_of(Laplacian::combinatorial)));
-    }
+  /// Throws std::invalid_argument if the paper's algorithm has nothing like it: users who change their nodes, and nodes
+  /// that learn other contexts than users see.
+  static void check_policy(const Bandit& bandit) {
+    const auto refuse = [&](const char* bound) {
+      throw std::invalid_argument(
+          fmt::format("--check: the policy is {} (must be {})", name_of(bandit.policy()), bound));
+    };
+    if (finds_clusters(bandit.policy())) refuse("one whose clusters do not move");
+    if (bandit.policy() == Policy::linucb_hash) refuse("one that does not hash contexts");
+    if (bandit.options().laplacian == Laplacian::combinatorial) return;
+    throw std::invalid_argument(fmt::format("--check: the laplacian is {} (must be {})",
+                                            name_of(bandit.options().laplacian), name_of(Laplacian::combinatorial)));
   }
 
   void add_nodes(const Bandit& bandit) {
-    while (printed_.rows() < rows_of(checked(bandit))) printed_.add_node();
+    if (has_hub(checked(bandit).policy())) {
+      // A new node comes with an edge, which the paper has no step for: everything is learned again.
+      printed_ = printed_for(bandit);
+      for (const Lesson& lesson : lessons_) printed_.update(lesson.node, lesson.context, lesson.reward);
+      return;
+    }
+    while (printed_.rows() < rows_of(bandit)) printed_.add_node();
   }
 
   void compare(std::size_t node, const Event& event, const Decision& decision, std::size_t line) {
@@ -83,12 +92,35 @@ class Check {
 
   void learn(std::size_t node, std::span<const double> context, double reward) {
     printed_.update(node, context, reward);
+    lessons_.push_back({node, {context.begin(), context.end()}, reward});
   }
 
   [[nodiscard]] double largest_difference() const { return largest_difference_; }
 
  private:
-  /// The graph over the nodes as the paper describes it, from the users' graph: not from what the bandit made of it.
+  struct Lesson {
+    std::size_t node;
+    std::vector<double> context;
+    double reward;
+  };
+
+  /// Over the nodes as the paper describes them, from the users' graph: not from what the bandit made of it.
+  static oracle::PrintedAlgorithm printed_for(const Bandit& bandit) {
+    if (!has_hub(bandit.policy())) return {printed_graph(bandit), bandit.options()};
+    BanditOptions options = bandit.options();
+    std::vector<Edge> edges;
+    for (const Edge& edge : bandit.graph().edges()) {
+      edges.push_back({bandit.node(edge.a), bandit.node(edge.b), options.coupling * edge.weight});
+    }
+    if (options.coupling == 0.0) edges.clear();
+    for (NodeId user = 0; user < bandit.user_count(); ++user) {
+      edges.push_back({0, bandit.node(user), options.hub.weight});
+    }
+    options.coupling = 1.0;
+    options.node_ridges.resize(bandit.user_count(), options.ridge);
+    options.node_ridges.insert(options.node_ridges.begin(), options.hub.ridge);
+    return {Graph(bandit.node_count(), edges), options};
+  }
   static Graph printed_graph(const Bandit& bandit) {
     std::vector<Edge> edges;
     for (const Edge& edge : bandit.graph().edges()) {
@@ -107,10 +139,16 @@ class Check {
     if (rows_of(bandit) > most_rows) {
       throw std::invalid_argument(fmt::format("--check: dn is {} (must be at most {})", rows_of(bandit), most_rows));
     }
+    if (bandit.options().forgetting != Forgetting{}) {
+      throw std::invalid_argument(
+          "--check: the bandit forgets (must be one that does not: neither does the printed "
+          "algorithm)");
+    }
     return bandit;
   }
 
   oracle::PrintedAlgorithm printed_;
+  std::vector<Lesson> lessons_;
   double largest_difference_ = 0.0;
 };
 
@@ -148,7 +186,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
-  if (options.check) Check::check_lenses(bandit);
+  if (options.check) Check::check_policy(bandit);
   if (options.check) Check::check_exploration(bandit.exploration());
   EventReader reader(d);
   NewUsers users(bandit);
@@ -156,6 +194,8 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
   Decision decision;
   // Nobody sees what a learn event changes before the next decision, so all of them up to there are learned at once;
   // but while nothing comes in there is time, and the next decision should not have to wait.
+  // Where clusters depend on the order, nothing waits: a user must not join before earlier rewards are learned.
+  const std::size_t most = finds_clusters(bandit.policy()) ? 1 : most_waiting;
   RewardBatch waiting;
   std::size_t lines = 0;  // that were read, those of waiting events among them
   const auto learn_waiting = [&] {
@@ -195,7 +235,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     }
     if (event->kind == Event::Kind::learn) {
       ++lines;
-      if (waiting.size() >= most_waiting || events.rdbuf()->in_avail() <= 0) learn_waiting();
+      if (waiting.size() >= most || events.rdbuf()->in_avail() <= 0) learn_waiting();
       continue;
     }
     learn_waiting();

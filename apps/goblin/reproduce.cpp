@@ -1,5 +1,6 @@
+#include "reproduce.hpp"
+
 #include "commands.hpp"
-#include "data_options.hpp"
 #include "gnuplot.hpp"
 #include "goblin/experiment/paper.hpp"
 #include "goblin/report/claims.hpp"
@@ -10,7 +11,6 @@
 #include "saving.hpp"
 #include "signals.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -18,7 +18,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,30 +31,10 @@ constexpr const char* examples =
     "Examples:\n"
     "  goblin reproduce cliques --quick\n"
     "  goblin reproduce all --data DIR --out report\n"
+    "  goblin reproduce rivals --data DIR                # all policies and ways to choose; without --data on cliques\n"
     "  goblin reproduce lastfm --data DIR --seeds 20     # ten more seeds cost ten more seeds\n";
 
-struct Request {
-  std::string part = "all";
-  bool quick = false;
-  std::optional<std::uint64_t> rounds;
-  std::optional<std::size_t> seeds;
-  std::string out = "reproduction";
-  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  DataRequest data;
-  bool json = false;
-};
-
-/// The command that would make the same report: what it says does not depend on folders and threads.
-std::string command_of(const Request& request) {
-  std::string command = "goblin reproduce " + request.part;
-  if (request.quick) command += " --quick";
-  if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
-  if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
-  if (request.data.contexts.unit_rows) command += " --unit-rows";
-  return command;
-}
-
-experiment::paper::Options options_of(const Request& request) {
+experiment::paper::Options options_of(const ReproduceRequest& request) {
   experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
   const auto wanted = [&](const char* part) { return request.part == part || request.part == "all"; };
   options.cliques = wanted("cliques");
@@ -78,9 +57,7 @@ void write_report(const report::Report& report, const std::filesystem::path& out
   write_file(out / "index.html", [&](std::ostream& file) { file << report::page(report); });
 }
 
-std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
-
-void print_plan(const experiment::paper::Plan& plan, const Request& request) {
+void print_plan(const experiment::paper::Plan& plan, const ReproduceRequest& request) {
   fmt::print("{}: {} simulations on {} threads\n", command_of(request), plan.cell_count(), request.threads);
   const auto print = [](std::string_view what, const experiment::Study& study) {
     fmt::print("  {}: {} rounds, evaluation seeds {}\n  {:{}}  tuned over {} rounds on seeds {}\n", what, study.rounds,
@@ -92,7 +69,7 @@ void print_plan(const experiment::paper::Plan& plan, const Request& request) {
   }
 }
 
-Json json_of(const report::Report& report, const Request& request, double seconds) {
+Json json_of(const report::Report& report, const ReproduceRequest& request, double seconds) {
   Json claims = Json::array();
   for (std::size_t k = 0; k < report.tuned.size(); ++k) {
     const report::Claim& claim = report.tuned[k];
@@ -118,43 +95,19 @@ Json json_of(const report::Report& report, const Request& request, double second
           {"claims", std::move(claims)}};
 }
 
-void run(const Request& request) {
-  if (!has_gnuplot()) {
-    throw std::runtime_error(
-        "the figures need the program gnuplot, which is not there (Debian and Ubuntu: apt install gnuplot-nox)");
-  }
+void reproduce_paper(const ReproduceRequest& request) {
+  check_gnuplot();
   const auto plan = experiment::paper::plan(options_of(request));
   const std::filesystem::path out = request.out;
-  const experiment::CellStore store(out / "cells");
-  std::filesystem::create_directories(out / "figures");
-  std::filesystem::create_directories(out / "csv");
-
   if (!request.json) print_plan(plan, request);
   std::fflush(stdout);
   const double begin = seconds_now();
-  std::atomic<std::size_t> done = 0;
-  std::atomic<std::size_t> found = 0;
   std::optional<experiment::paper::Results> results;
-  {
-    const StopOnSignal stop;
-    Progress progress("simulations", plan.cell_count());
-    results = experiment::paper::run(plan, store,
-                                     {.threads = request.threads,
-                                      .clock = seconds_now,
-                                      .keep_going = [] { return !interrupted(); },
-                                      .on_cell =
-                                          [&](bool was_there) {
-                                            ++done;
-                                            if (was_there) ++found;
-                                            was_there ? progress.skip() : progress.advance();
-                                          }});
-  }
-  if (!results) {
-    fmt::print(stderr,
-               "goblin: interrupted: {} of {} simulations are kept in {}; the same command goes on from there\n",
-               done.load(), plan.cell_count(), (out / "cells").string());
-    throw CLI::RuntimeError(exit_code_of(noted_signal()));
-  }
+  const Played played = play_cells(request, plan.cell_count(),
+                                   [&](const experiment::CellStore& store, const experiment::RunOptions& options) {
+                                     results = experiment::paper::run(plan, store, options);
+                                     return results.has_value();
+                                   });
   const auto figures = report::paper_figures(*results);
   write_file(out / "figures" / "figures.gp", [&](std::ostream& file) { file << report::gnuplot_script(figures); });
   const report::Report report{.results = *results,
@@ -170,26 +123,78 @@ void run(const Request& request) {
     return;
   }
   fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",
-             report::verdict_table(report.tuned), done.load(), found.load(), (out / "cells").string(), seconds,
+             report::verdict_table(report.tuned), played.done, played.found, (out / "cells").string(), seconds,
              (out / "index.html").string());
 }
 
 }  // namespace
 
+std::string command_of(const ReproduceRequest& request) {
+  std::string command = "goblin reproduce " + request.part;
+  if (request.quick) command += " --quick";
+  if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
+  if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
+  if (request.data.contexts.unit_rows) command += " --unit-rows";
+  if (request.part == "rivals" && !request.data.folder.empty()) command += " --data DIR";
+  return command;
+}
+
+std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
+
+void check_gnuplot() {
+  if (has_gnuplot()) return;
+  throw std::runtime_error(
+      "the figures need the program gnuplot, which is not there (Debian and Ubuntu: apt install gnuplot-nox)");
+}
+
+Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
+                  const std::function<bool(const experiment::CellStore&, const experiment::RunOptions&)>& run) {
+  const std::filesystem::path out = request.out;
+  const experiment::CellStore store(out / "cells");
+  std::filesystem::create_directories(out / "figures");
+  std::filesystem::create_directories(out / "csv");
+  std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> found = 0;
+  bool whole = false;
+  {
+    const StopOnSignal stop;
+    Progress progress("simulations", cell_count);
+    whole = run(store, {.threads = request.threads,
+                        .clock = seconds_now,
+                        .keep_going = [] { return !interrupted(); },
+                        .on_cell =
+                            [&](bool was_there) {
+                              ++done;
+                              if (was_there) ++found;
+                              was_there ? progress.skip() : progress.advance();
+                            }});
+  }
+  if (!whole) {
+    fmt::print(stderr,
+               "goblin: interrupted: {} of {} simulations are kept in {}; the same command goes on from there\n",
+               done.load(), cell_count, (out / "cells").string());
+    throw CLI::RuntimeError(exit_code_of(noted_signal()));
+  }
+  return {.done = done, .found = found};
+}
+
 void add_reproduce(CLI::App& app) {
-  auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("reproduce", "Run the paper's experiments and write a report");
+  auto request = std::make_shared<ReproduceRequest>();
+  CLI::App* command =
+      app.add_subcommand("reproduce", "Run the paper's experiments, or compare its rivals, and write a report");
   command->footer(examples);
-  command->add_option("part", request->part, "cliques, lastfm, delicious or all")
+  command->add_option("part", request->part, "Of the paper: cliques, lastfm, delicious or all; or rivals")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "all"}));
+      ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "all", "rivals"}));
   command->add_flag("--quick", request->quick, "Fewer rounds, seeds and settings: every figure in a minute or two");
   command->add_option("--out", request->out, "Folder of the report and of finished simulations")
       ->capture_default_str()
       ->type_name("DIR");
-  command->add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data)")
+  command
+      ->add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data and for rivals)")
       ->check(whole_number());
-  command->add_option("--rounds", request->rounds, "Rounds (default: 10,000); tuning takes half as many")
+  command
+      ->add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 4,000); tuning takes half as many")
       ->check(whole_number());
   command->add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()
@@ -199,7 +204,7 @@ void add_reproduce(CLI::App& app) {
                     "Items' vectors of unit length before the projection: another reading of the paper");
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);
-  command->callback([request] { run(*request); });
+  command->callback([request] { request->part == "rivals" ? reproduce_rivals(*request) : reproduce_paper(*request); });
 }
 
 }  // namespace goblin::app

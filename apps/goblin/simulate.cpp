@@ -62,6 +62,7 @@ struct Request {
   std::string labels_file;
   std::string engine = "automatic";
   BanditOptions bandit;
+  std::optional<double> ridge;
   PolicyRequest policy_options;
   // worlds
   std::optional<std::size_t> arms;
@@ -69,6 +70,7 @@ struct Request {
   std::size_t clique_size = 25;
   double graph_noise = 0.0;
   double payoff_noise = 0.0;
+  std::optional<std::uint64_t> drift_after;
   double smoothing = 10.0;
   std::string graph_file;
   EdgeFileOptions edges;
@@ -130,6 +132,7 @@ WorldMaker cliques_maker(const Request& request) {
                                 .arms = request.arms.value_or(10),
                                 .graph_noise = request.graph_noise,
                                 .payoff_noise = request.payoff_noise,
+                                .drift_after = request.drift_after,
                                 .seed = request.seed};
   return [options](std::uint64_t repetition) mutable {
     options.repetition = repetition;
@@ -233,6 +236,7 @@ void run(const Request& request) {
     for (const Exploration& exploration : explorations_of(request)) {
       cases.push_back({.policy = policy, .bandit = bandit});
       cases.back().bandit.exploration = exploration;
+      cases.back().bandit.ridge = request.ridge.value_or(info_of(policy).usual_ridge);
     }
   }
   const bool has_clusters = request.clusters > 0 || request.cluster_size > 0 || !request.labels_file.empty();
@@ -325,7 +329,7 @@ void add_simulate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
       ->capture_default_str();
-  command->add_option("--ridge", request->bandit.ridge, "A = ridge I + coupling L")->capture_default_str();
+  add_ridge(*command, request->ridge);
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();
   add_policy_options(*command, request->policy_options);
   command->add_flag("--json", request->json, "Print JSON");
@@ -347,6 +351,11 @@ void add_simulate(CLI::App& app) {
       {command->add_option("--payoff-noise", request->payoff_noise, "Largest absolute value of the payoffs' noise")
            ->capture_default_str(),
        {"cliques", "linear"}},
+      {command
+           ->add_option("--drift-after", request->drift_after,
+                        "After so many rounds every clique gets another vector: tastes that change")
+           ->check(positive_whole_number()),
+       {"cliques"}},
       {command->add_option("--graph", request->graph_file, "Edges: user <tab> user [<tab> weight]")->type_name("FILE"),
        {"linear"}},
       {command->add_option("--smoothing", request->smoothing, "How alike friends are")->capture_default_str(),

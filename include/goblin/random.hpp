@@ -33,6 +33,10 @@ class Random {
   /// are goblin's own, because the last bit of those in the C library depends on the library.
   double normal();
 
+  /// How many draws that each succeed with this probability (above 0, at most 1) fail before the first that does:
+  /// floor(ln(1 - u) / ln(1 - probability)), u uniform.
+  std::uint64_t failures(double probability);
+
  private:
   static constexpr std::uint64_t step = 0x9E3779B97F4A7C15U;
 
@@ -44,5 +48,8 @@ class Random {
 
   std::uint64_t state_;
 };
+
+/// ln(x) of a positive normal number, the same to the last bit on every machine.
+[[nodiscard]] double reproducible_log(double x);
 
 }  // namespace goblin

@@ -9,8 +9,9 @@ What one user's click teaches, the user's friends get to know too:
 >>> bandit.select("bob", items)
 1
 
-- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``LinUcbHash``;
-  ``policies`` has their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
+- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``GobLinHub``, ``LinUcbHash``,
+  ``Club``, ``DynUcb``; ``policies`` has their names, ``load`` reads a model file; ``write_events`` writes a log for
+  ``goblin fit``
 - exploration: ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy``, ``square_cb``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
@@ -20,7 +21,20 @@ What one user's click teaches, the user's friends get to know too:
 """
 
 from . import datasets, networks
-from ._bandits import Bandit, GobLin, GobLinBlock, GobLinMacro, LinUcbHash, LinUcbInd, LinUcbSin, load, policies
+from ._bandits import (
+    Bandit,
+    Club,
+    DynUcb,
+    GobLin,
+    GobLinBlock,
+    GobLinHub,
+    GobLinMacro,
+    LinUcbHash,
+    LinUcbInd,
+    LinUcbSin,
+    load,
+    policies,
+)
 from ._core import DataError
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
@@ -36,15 +50,18 @@ __all__ = [
     "Bandit",
     "Catalogue",
     "Cliques",
+    "Club",
     "Clustering",
     "Contribution",
     "DataError",
     "Dataset",
     "Decision",
+    "DynUcb",
     "Evidence",
     "Explanation",
     "GobLin",
     "GobLinBlock",
+    "GobLinHub",
     "GobLinMacro",
     "Graph",
     "LinUcbHash",

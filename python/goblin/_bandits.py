@@ -20,6 +20,8 @@ class Options(TypedDict, total=False):
     ridge: ArrayLike | Mapping[Any, float]
     coupling: float
     evidence_per_node: bool
+    window: int
+    discount: float
     exploration: str | None
     printed_bound: tuple[float, float, float] | None
     engine: str
@@ -32,8 +34,8 @@ class Options(TypedDict, total=False):
 class Bandit(_core.Bandit):
     """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
 
-    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, or their rival
-    ``LinUcbHash``. They differ in
+    Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, or their rivals
+    ``GobLinHub``, ``LinUcbHash``, and ``Club`` and ``DynUcb``, which find the clusters themselves. They differ in
     nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
@@ -49,10 +51,14 @@ class Bandit(_core.Bandit):
     Parameters of every policy, after ``edges``, ``dimension`` and ``alpha`` and by name:
 
     users : all users, where some have no edge; see ``Graph``, which also says what a user is
-    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. ``ridge`` may also be
-        an array with one for each user (``GobLinMacro``: for each cluster), or a dict by user
+    ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. Both are 1 if they
+        are not given, but for ``GobLinHub``. ``ridge`` may also be an array with one for each user (``GobLinMacro``:
+        for each cluster), or a dict by user
     evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
         ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
+    window, discount : what is forgotten, where tastes change; at most one of them. ``window=1000``: only the last 1000
+        rewards count, of all users together; 0 for all. ``discount=0.95``: when a reward of a user is learned, what
+        this user's earlier rewards say is first multiplied by 0.95; 1 forgets nothing
     exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``.
         There are ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy`` and ``square_cb``; where
         chance has a part, ``select`` needs ``seed`` and ``decision``
@@ -218,8 +224,9 @@ class GobLin(Bandit):
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
     laplacian : ``"combinatorial"``, the paper's, or ``"normalized"``
-    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``exploration``, ``printed_bound``,
-        ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``window``, ``discount``, ``exploration``,
+        ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see
+        ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.
@@ -369,6 +376,43 @@ class GobLinBlock(Bandit):
         super().__init__(edges, dimension, alpha, clusters, **options)
 
 
+class GobLinHub(Bandit):
+    """GOB.Lin with a hub: users learn from their friends, and from what all users have in common.
+
+    The hub is somebody who is joined to everybody and never comes. ``GobLin`` draws every user to zero, so that n users
+    together hold back what they all like with n times the ridge. Here a user is drawn to the hub instead, and hardly
+    anything draws the hub to zero: what most users like is known after few rewards, also for a user who is new and has
+    no friends. With ``coupling=0`` friends do not count, and this is the hierarchical bandit.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``, but ``ridge`` is 0.01 if it is not given
+    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it
+    hub_ridge : how strongly the hub is drawn to zero
+
+    >>> import goblin
+    >>> bandit = goblin.GobLinHub([("ann", "bob")], dimension=1, users=["ann", "bob", "zoe"])
+    >>> for user in ("ann", "bob"):
+    ...     for _ in range(5):
+    ...         bandit.update(user, [1.0], 1.0)
+    >>> bandit.mean("zoe").round(2)      # who knows nobody is thought to be like everybody
+    array([0.98])
+    """
+
+    _policy = "gob.lin.hub"
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        hub: float = _core.default_hub,
+        hub_ridge: float = _core.default_hub_ridge,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(edges, dimension, alpha, own={"hub": hub, "hub_ridge": hub_ridge}, **options)
+
+
 class LinUcbHash(Bandit):
     """LinUCB with feature hashing: one belief for everybody, in which every user has numbers of their own, too.
 
@@ -415,6 +459,111 @@ class LinUcbHash(Bandit):
         super().__init__(edges, dimension, alpha, own={"buckets": buckets, "hash_seed": hash_seed}, **options)
 
 
+class Club(Bandit):
+    """CLUB: one belief for each cluster of users, where users who turn out to differ are parted.
+
+    At first everybody may be like their friends. Each user's own rewards give an estimate
+    ``w_i = (ridge I + S_i)^-1 c_i``. After a reward of user i, the edge to j goes if
+
+        ``|w_i - w_j| > separation (F(T_i) + F(T_j))``,   ``F(T) = sqrt((1 + ln(1 + T)) / (1 + T))``,
+
+    where ``T`` counts a user's rewards. Users whom edges still join are a cluster, and share one LinUCB on all their
+    rewards; clusters do not learn from each other. This is the algorithm of *Online Clustering of Bandits* (Gentile,
+    Li, Zappella; 2014), whose graph is ``"complete"`` or ``"random"``.
+
+    Which cluster a user is in depends on the order of the rewards. So ``partial_fit`` learns them one after the other,
+    ``merge`` and ``move_user`` are refused, and ``ridge`` is one number. Friends who are added later may be alike, too;
+    a friendship that ends is an edge that goes. With another graph than the social one, friends do not matter, and a
+    user who joins later stays alone.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    graph : whom users may be like at first: ``"social"``, their friends; ``"complete"``, everybody, for up to 4,000
+        users; ``"random"``, about ``3 ln n`` others, drawn
+    separation : how many times their uncertainty the estimates of like users may differ; the larger, the fewer clusters
+    seed : of the random graph
+
+    Cost: ``update`` O(dimension^3), and O(dimension) for each edge that is left to the user.
+
+    >>> import goblin
+    >>> bandit = goblin.Club([("ann", "bob"), ("bob", "cat")], dimension=1)
+    >>> for _ in range(20):
+    ...     bandit.update("ann", [1.0], 1.0)
+    ...     bandit.update("bob", [1.0], 1.0)
+    ...     bandit.update("cat", [1.0], -1.0)
+    >>> bandit.cluster("ann") == bandit.cluster("bob"), bandit.cluster("bob") == bandit.cluster("cat")
+    (True, False)
+    >>> bandit.summary()["clusters"]
+    2
+    """
+
+    _policy = "club"
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 0, ""
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        graph: str = "social",
+        separation: float = _core.default_separation,
+        seed: int = 0,
+        **options: Unpack[Options],
+    ) -> None:
+        own = {"club_graph": graph, "separation": separation, "club_seed": seed}
+        super().__init__(edges, dimension, alpha, own=own, **options)
+
+
+class DynUcb(Bandit):
+    """DynUCB: a fixed number of clusters, one belief for each, and users who move to where they are most alike.
+
+    Users are put into clusters at random. Each user's own rewards give an estimate ``w_i = (ridge I + S_i)^-1 c_i``.
+    After a reward the user moves to the cluster whose centroid, the mean of its members' estimates, is nearest; of
+    equals to the lowest number. A cluster is one LinUCB on all rewards of its users. The graph only says who there is.
+    This is the algorithm of *Dynamic Clustering of Contextual Multi-Armed Bandits* (Nguyen, Lauw; 2014).
+
+    Which cluster a user is in depends on the order of the rewards. So ``partial_fit`` learns them one after the other,
+    ``merge`` and ``move_user`` are refused, and ``ridge`` is one number.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    clusters : how many
+    seed : of where users are at first
+
+    Cost: ``update`` O(dimension^3 + clusters dimension), and, where the user moves, O(dimension^2) for each user of the
+    cluster that is left.
+
+    >>> import goblin
+    >>> bandit = goblin.DynUcb([], dimension=1, clusters=2, users=["ann", "bob", "cat", "dan"])
+    >>> for _ in range(20):
+    ...     for user, reward in {"ann": 1.0, "bob": 1.0, "cat": -1.0, "dan": -1.0}.items():
+    ...         bandit.update(user, [1.0], reward)
+    >>> bandit.cluster("ann") == bandit.cluster("bob"), bandit.cluster("ann") == bandit.cluster("cat")
+    (True, False)
+    """
+
+    _policy = "dynucb"
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 0, ""
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        clusters: int = 10,
+        seed: int = 0,
+        **options: Unpack[Options],
+    ) -> None:
+        own = {"dynucb_clusters": clusters, "dynucb_seed": seed}
+        super().__init__(edges, dimension, alpha, own=own, **options)
+
+
 def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
     """The ridge as it is where it is one number; else an array, whose numbers are checked here, because the library has
     another name for them.
@@ -428,8 +577,8 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
     numbers = numbers_of(given, "ridge[{row}]")
     if numbers.ndim == 0:
         return given
-    wanted = f"must be one number, or {one_each}"
-    if numbers.ndim > 1:
+    wanted = f"must be one number, or {one_each}" if one_each else "must be one number"
+    if numbers.ndim > 1 or not one_each:
         raise ValueError(f"ridge: shape {numbers.shape} ({wanted})")
     if len(numbers) != nodes:
         raise ValueError(f"ridge: {len(numbers)} number{'s' * (len(numbers) != 1)} ({wanted})")
@@ -443,7 +592,8 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
 policies: tuple[str, ...] = _core.policy_names()
 
 _policies: dict[str, type[Bandit]] = {
-    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, LinUcbHash)
+    kind._policy: kind
+    for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub, LinUcbHash, Club, DynUcb)
 }
 
 

@@ -61,6 +61,12 @@ default_alpha: float = 0.1
 
 default_buckets: int = 1024
 
+default_hub: float = 1.0
+
+default_hub_ridge: float = 0.01
+
+default_separation: float = 0.5
+
 def exploration_names() -> tuple[str, ...]:
     """All rules of exploration."""
 
@@ -597,7 +603,7 @@ class World:
         Round t = 0, 1, ...: the user, the candidates' contexts (arms, dimension) and what each would pay.
         """
 
-def cliques(cliques: int, size: int, dimension: int, arms: int, graph_noise: float, payoff_noise: float, seed: int, repetition: int) -> World: ...
+def cliques(cliques: int, size: int, dimension: int, arms: int, graph_noise: float, payoff_noise: float, drift_after: int | None, seed: int, repetition: int) -> World: ...
 
 def linear(graph: Graph, user_vectors: numpy.typing.ArrayLike | None, dimension: int, arms: int, payoff_noise: float, smoothing: float, seed: int, repetition: int) -> World: ...
 
@@ -607,4 +613,4 @@ def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset
 
 def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
 
-def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float | None, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...

@@ -138,7 +138,7 @@ def sweep(
     explorations: str | Iterable[str] | None = None,
     rounds: int = 10_000,
     clusters: Any = None,
-    ridge: float = 1.0,
+    ridge: float | None = None,
     coupling: float = 1.0,
     engine: str = "automatic",
     record_every: int | None = None,
@@ -155,7 +155,7 @@ def sweep(
     rounds : as in ``simulate``
     record_every : a trace has a row for every so many rounds, and one for the last; a hundred rows without it, 0: none
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
-    ridge, coupling, engine : as in ``Bandit``
+    ridge, coupling, engine : as in ``Bandit``; without a ridge every policy has its usual one
     threads : simulations at the same time; as many as the machine has. The results do not depend on it
 
     >>> import goblin

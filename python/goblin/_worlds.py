@@ -28,6 +28,7 @@ class Cliques(World):
     dimension, arms : numbers in a context, candidates in a round
     graph_noise : the expected number of pairs of users whose edge is made or broken
     payoff_noise : payoffs are ``u_i . x`` plus noise that is uniform between -payoff_noise and payoff_noise
+    drift_after : after so many rounds every clique gets another vector; None: tastes never change
     seed, repetition : what every random number comes from; another repetition has other vectors and rounds
 
     >>> import goblin
@@ -45,10 +46,13 @@ class Cliques(World):
         *,
         graph_noise: float = 0.0,
         payoff_noise: float = 0.0,
+        drift_after: int | None = None,
         seed: int = 0,
         repetition: int = 0,
     ) -> None:
-        super().__init__(_core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, seed, repetition))
+        super().__init__(
+            _core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, drift_after, seed, repetition)
+        )
 
 
 class Linear(World):

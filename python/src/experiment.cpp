@@ -151,13 +151,14 @@ nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
     stages.push_back(std::move(stage));
   }
   BanditOptions same_for_all;
-  same_for_all.ridge = number_argument(ridge, "ridge");
   same_for_all.coupling = number_argument(coupling, "coupling");
   same_for_all.engine.kind = engine_kind(text_argument(engine, "engine"));
   std::vector<experiment::Case> wanted;
   for (const auto& [policy, exploration] : cases) {
     wanted.push_back({.policy = policy_named(policy), .bandit = same_for_all});
     wanted.back().bandit.exploration = exploration_named(exploration);
+    wanted.back().bandit.ridge =
+        ridge.is_none() ? info_of(wanted.back().policy).usual_ridge : number_argument(ridge, "ridge");
   }
   experiment::SweepOptions options{.simulate = simulate_options(rounds, record_every, 0.1),
                                    .threads = whole_argument(threads, "threads", 1)};
@@ -185,9 +186,10 @@ void bind_experiment(nb::module_& module) {
       "sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge").none(),
       nb::arg("coupling").none(), nb::arg("engine").none(), nb::arg("rounds").none(), nb::arg("record_every").none(),
       nb::arg("threads").none(),
-      nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, str]], "
-              "ridge: float, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> "
-              "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
+      nb::sig(
+          "def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, str]], "
+          "ridge: float | None, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> "
+          "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
 }
 
 }  // namespace goblin::python

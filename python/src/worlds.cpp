@@ -23,7 +23,9 @@ PythonWorld wrapped(std::shared_ptr<const world::World> world, const PythonNames
 }
 
 PythonWorld cliques(nb::handle cliques, nb::handle size, nb::handle dimension, nb::handle arms, nb::handle graph_noise,
-                    nb::handle payoff_noise, nb::handle seed, nb::handle repetition) {
+                    nb::handle payoff_noise, nb::handle drift_after, nb::handle seed, nb::handle repetition) {
+  std::optional<std::uint64_t> change;
+  if (!drift_after.is_none()) change = whole_argument(drift_after, "drift_after", 1);
   auto made = std::make_shared<world::Cliques>(
       world::CliquesOptions{.cliques = whole_argument(cliques, "cliques", 1),
                             .size = whole_argument(size, "size", 1),
@@ -31,6 +33,7 @@ PythonWorld cliques(nb::handle cliques, nb::handle size, nb::handle dimension, n
                             .arms = whole_argument(arms, "arms", 1),
                             .graph_noise = number_argument(graph_noise, "graph_noise"),
                             .payoff_noise = number_argument(payoff_noise, "payoff_noise"),
+                            .drift_after = change,
                             .seed = whole_argument(seed, "seed"),
                             .repetition = whole_argument(repetition, "repetition")});
   const std::size_t users = made->graph().node_count();
@@ -247,9 +250,9 @@ void bind_worlds(nb::module_& module) {
     return nb::arg(name).none();
   };  // refused by name, like all that is no number
   module.def("cliques", &cliques, none("cliques"), none("size"), none("dimension"), none("arms"), none("graph_noise"),
-             none("payoff_noise"), none("seed"), none("repetition"),
+             none("payoff_noise"), none("drift_after"), none("seed"), none("repetition"),
              nb::sig("def cliques(cliques: int, size: int, dimension: int, arms: int, graph_noise: float, "
-                     "payoff_noise: float, seed: int, repetition: int) -> World"));
+                     "payoff_noise: float, drift_after: int | None, seed: int, repetition: int) -> World"));
   module.def("linear", &linear, nb::arg("graph"), none("user_vectors"), none("dimension"), none("arms"),
              none("payoff_noise"), none("smoothing"), none("seed"), none("repetition"),
              nb::sig("def linear(graph: Graph, user_vectors: numpy.typing.ArrayLike | None, dimension: int, arms: int, "

@@ -3,6 +3,7 @@
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
 #include "bandit/node_priors.hpp"
+#include "bandit/online_clusters.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
@@ -35,6 +36,20 @@ void check_item(std::string_view list, std::size_t k, const Check& check) {
     throw UnknownUser(message(error));
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(message(error));
+  }
+}
+
+/// Throws std::invalid_argument if edges, to the hub or between friends, are too heavy beside the ridges.
+void check_beside_hub(const Graph& users, const BanditOptions& options) {
+  check_hub(options.hub, users.node_count(), Limits::coupling * options.hub.ridge);
+  for (NodeId user = 0; user < users.node_count(); ++user) {
+    const double ridge = user < options.node_ridges.size() ? options.node_ridges[user] : options.ridge;
+    check_hub_beside_user(options.hub, ridge);
+    const double room = Limits::coupling * ridge - options.hub.weight;
+    if (options.coupling * users.degree(user) <= room) continue;
+    check_degree(users.degree(user), room / options.coupling, [&] {
+      return users.has_names() ? fmt::format("user '{}'", users.names()[user]) : fmt::format("user {}", user);
+    });
   }
 }
 
@@ -73,28 +88,58 @@ Bandit Bandit::linucb_hash(const Graph& users, const BanditOptions& options) {
 Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_block, users, clusters, options);
 }
+Bandit Bandit::gob_lin_hub(const Graph& users, const BanditOptions& options) {
+  return make(Policy::gob_lin_hub, users, {}, options);
+}
+Bandit Bandit::club(const Graph& users, const BanditOptions& options) { return make(Policy::club, users, {}, options); }
+Bandit Bandit::dynucb(const Graph& users, const BanditOptions& options) {
+  return make(Policy::dynucb, users, {}, options);
+}
 
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
   check_policy(policy, options);
   check_clusters(policy, users.node_count(), clusters);
-  return bandit_bytes(policy, users, goblin::node_graph(policy, users, clusters), options.engine.kind, options);
+  check_forgetting(policy, options);
+  check_online_clusters(policy, options, users.node_count());
+  return bandit_bytes(policy, users, clusters, options);
 }
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
   check_policy(policy, options);
+  check_forgetting(policy, options);
   check_clusters(policy, users.node_count(), clusters);
-  const Graph nodes = goblin::node_graph(policy, users, clusters);
-  check_node_ridges(options, nodes.node_count());
-  const PriorMatrix prior = prior_matrix(options, nodes);
-  check_fits(bandit_bytes(policy, users, nodes, options.engine.kind, options), policy, users, clusters, options);
+  check_online_clusters(policy, options, users.node_count());
+  if (has_hub(policy)) check_beside_hub(users, options);
+  Graph nodes = goblin::node_graph(policy, users, clusters, options);
+  check_node_ridges(options, nodes.node_count() - (has_hub(policy) ? 1 : 0));
+  const double coupling = node_coupling(policy, options);
+  std::vector<double> ridges = node_ridges(policy, users.node_count(), options);
+  const bool normalized = options.laplacian == Laplacian::normalized;
+  if (normalized) ridges = normalized_ridges(options, nodes);
+  for (NodeId node = 0; !has_hub(policy) && !normalized && node < nodes.node_count(); ++node) {
+    const double ridge = ridges.empty() ? options.ridge : ridges[node];
+    check_degree(nodes.degree(node), Limits::coupling * ridge / coupling,
+                 [node] { return fmt::format("node {}", node); });
+  }
+  check_fits(policy, users, clusters, options);
+  auto online_clusters = make_online_clusters(policy, users, options);
+  OnlineClusters::Labels found;
+  if (online_clusters) {
+    found = online_clusters->first_labels();
+    nodes = Graph(found.count);
+    clusters = found.of;
+  }
+  const PriorMatrix prior =
+      ridges.empty() ? PriorMatrix(nodes, options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
-  return Bandit(std::unique_ptr<State>(
-      new State(options, UserMap(policy, users, clusters),
-                Belief(prior, lenses_for(policy, options, nodes), options.engine, users_with_evidence))));
+  return Bandit(std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options, found.count),
+                                                 Belief(prior, lenses_for(policy, options, nodes), options.engine,
+                                                        users_with_evidence, taken_from(policy, options)),
+                                                 std::move(online_clusters))));
 }
 
 Decision Bandit::select(UserRef user, Contexts contexts, Mask allowed, const std::optional<Draw>& draw) const {
@@ -177,34 +222,69 @@ std::vector<double> Bandit::probabilities(UserRef user, Contexts contexts, Mask 
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   check(user, context, reward);
-  State& state = this->state();
-  const NodeId who = state.users.user(user);
-  return state.belief.learn(who, state.users.node_of(who), context, reward);
+  const RewardWindow::Entry one{state().users.user(user), context.data(), reward};
+  return state().learn({&one, 1});
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(batch.size());
   for (const Observation& one : batch) {
-    const NodeId who = state.users.user(one.user);
-    rewards.push_back({who, state.users.node_of(who), one.context.data(), one.reward});
+    rewards.push_back({state().users.user(one.user), one.context.data(), one.reward});
   }
-  return state.belief.learn_many(rewards);
+  return state().learn(rewards);
 }
 
 SolveSummary Bandit::update(const RewardTable& table) {
   check(table);
-  State& state = this->state();
-  std::vector<UserReward> rewards;
+  std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(table.users.size());
   for (std::size_t k = 0; k < table.users.size(); ++k) {
-    const NodeId who = table.users[k];
-    const double* context = table.contexts.data() + k * state.options.dimension;
-    rewards.push_back({who, state.users.node_of(who), context, table.rewards[k]});
+    rewards.push_back({table.users[k], table.contexts.data() + k * state().options.dimension, table.rewards[k]});
   }
-  return state.belief.learn_many(rewards);
+  return state().learn(rewards);
+}
+
+SolveSummary Bandit::State::learn_in_order(std::span<const RewardWindow::Entry> rewards) {
+  const auto learn_one = [d = options.dimension](State& state, const RewardWindow::Entry& one) {
+    const NodeId node = state.users.node_of(one.user);
+    SolveSummary summary = state.belief.learn(one.user, node, {one.context, d}, one.reward);
+    const UserEvidence evidence = state.belief.evidence(one.user, node);
+    summary.add(state.move(state.online_clusters->learn(one.user, evidence, state.users)));
+    return summary;
+  };
+  if (rewards.size() == 1) return learn_one(*this, rewards.front());
+  return change_in_a_copy(rewards.size(), [&](State& copy, std::size_t k) { return learn_one(copy, rewards[k]); });
+}
+
+SolveSummary Bandit::State::move(std::span<const UsersMove> moves) {
+  SolveSummary summary;
+  if (moves.empty()) return summary;
+  belief.exclusively([&] {
+    const NodeId from = users.cluster_of(moves.front().users.front());
+    users.move_users(from, moves);
+    while (belief.node_count() < users.node_count()) belief.add_node(options.ridge);
+    summary = belief.move_evidence(from, moves, users.members(from));
+  });
+  return summary;
+}
+
+SolveSummary Bandit::State::change_in_a_copy(std::size_t count,
+                                             const std::function<SolveSummary(State&, std::size_t)>& change) {
+  constexpr std::size_t tell_every = 256;
+  SolveSummary summary;
+  if (count == 0) return summary;
+  belief.check_copy_fits();
+  State copy(*this);
+  for (std::size_t k = 0; k < count; ++k) {
+    summary.add(change(copy, k));
+    const bool tells = options.engine.progress && ((k + 1) % tell_every == 0 || k + 1 == count);
+    if (tells) options.engine.progress(static_cast<double>(k + 1) / static_cast<double>(count));
+  }
+  copy.belief.set_access(belief.access());
+  belief.exclusively([&] { std::swap(*this, copy); });
+  return summary;
 }
 
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
@@ -242,16 +322,37 @@ void Bandit::check_some(const RewardTable& table, std::size_t first, std::size_t
 
 void Bandit::check_new_user(std::span<const double> context, double reward) const {
   const State& state = this->state();
-  // The user shares the only node, or has a new one that nothing is joined to.
+  // The user shares the only node, or has a new one that nothing is joined to, or only the hub.
   const Policy policy = state.users.policy();
+  const auto user = static_cast<NodeId>(user_count());
   const bool shares = (policy == Policy::linucb_sin || policy == Policy::linucb_hash) && state.belief.node_count() > 0;
-  const double longest = shares ? state.belief.longest_context(static_cast<NodeId>(user_count()), 0)
-                                : Limits::length * std::sqrt(state.options.ridge);
+  double longest = shares ? state.belief.longest_context(user, 0) : Limits::length * std::sqrt(state.options.ridge);
+  if (has_hub(policy)) longest = std::min(longest, state.belief.longest_context(user, hub_node));
   check_context(context, state.options.dimension, longest);
   check_reward(reward);
 }
 
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
+  const NodeId user = add_user_alone(name, cluster);
+  join_to_hub(user);
+  return user;
+}
+
+void Bandit::join_to_hub(NodeId user) {
+  if (const auto edge = state().users.hub_edge(user)) state().belief.join_new_node(*edge);
+}
+
+/// Throws what may keep a new user from being joined to the hub.
+void Bandit::State::check_new_hub_edge() const {
+  const auto new_user = static_cast<NodeId>(users.user_count());
+  const auto edge = users.hub_edge(new_user);
+  if (!edge) return;
+  check_hub(options.hub, users.user_count() + 1, belief.largest_degree(hub_node));
+  check_hub_beside_user(options.hub, options.ridge);
+  belief.check_joins_fit(std::span(&*edge, 1));
+}
+
+NodeId Bandit::add_user_alone(std::string_view name, std::optional<NodeId> cluster) {
   State& state = this->state();
   const Policy policy = state.users.policy();
   const bool named = state.users.has_names() || state.users.user_count() == 0;
@@ -271,9 +372,11 @@ NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
     throw std::invalid_argument(
         fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.users.cluster_count()));
   }
+  state.check_new_hub_edge();
+  if (state.online_clusters) cluster = state.online_clusters->add_user(state.users);
   const NodeId user = state.users.add_user(name, cluster);
   if (state.belief.has_user_evidence()) state.belief.add_user();
-  if (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
+  while (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
   return user;
 }
 
@@ -346,8 +449,11 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
     }
     for (const auto& [node, k] : last_gain) {
       if (gains[node] <= 0.0) continue;
-      check(k,
-            [&, node = node] { check_degree(belief.degree(node) + gains[node], belief.largest_degree(node), node); });
+      check(k, [&, node = node] {
+        check_degree(users.degree_among_friends(belief.degree(node) + gains[node]),
+                     users.degree_among_friends(belief.largest_degree(node)),
+                     [&] { return users.describe_node(node); });
+      });
     }
     belief.check_joins_fit(joined);
     return belief.set_edges(edges);
@@ -357,25 +463,34 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
   }
 }
 
-SolveSummary change_edge(const BanditOptions& options, UserMap& users, Belief& belief, const EdgeChange& change) {
-  return change_edges(options, users, belief, std::span(&change, 1),
-                      [](std::size_t /*k*/, const auto& call) { call(); });
-}
-
 }  // namespace
+
+SolveSummary Bandit::State::change_edge(const EdgeChange& change) {
+  const auto plainly = [](std::size_t /*k*/, const auto& call) { call(); };
+  if (!online_clusters) return change_edges(options, users, belief, std::span(&change, 1), plainly);
+  const NewWeight weight(users, change);
+  SolveSummary summary = change_edges(options, users, belief, std::span(&change, 1), plainly);
+  if ((weight.before > 0.0) == (weight.after > 0.0)) return summary;
+  summary.add(move(online_clusters->change_friends(weight.a, weight.b, weight.after > 0.0, users)));
+  return summary;
+}
 
 SolveSummary Bandit::add_edge(UserRef a, UserRef b, double weight) {
   if (weight == 0.0) throw std::invalid_argument("weight: 0 (must be finite and positive)");
-  return change_edge(state().options, state().users, state().belief, {a, b, weight});
+  return state().change_edge({a, b, weight});
 }
 
-SolveSummary Bandit::remove_edge(UserRef a, UserRef b) {
-  return change_edge(state().options, state().users, state().belief, {a, b, 0.0});
-}
+SolveSummary Bandit::remove_edge(UserRef a, UserRef b) { return state().change_edge({a, b, 0.0}); }
 
 SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
-  return change_edges(state().options, state().users, state().belief, changes,
-                      [](std::size_t k, const auto& call) { check_item("edges", k, call); });
+  State& state = this->state();
+  const auto check = [](std::size_t k, const auto& call) { check_item("edges", k, call); };
+  if (!state.online_clusters) return change_edges(state.options, state.users, state.belief, changes, check);
+  return state.change_in_a_copy(changes.size(), [&](State& copy, std::size_t k) {
+    SolveSummary summary;
+    check(k, [&] { summary = copy.change_edge(changes[k]); });
+    return summary;
+  });
 }
 
 SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
@@ -384,7 +499,10 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   const NodeId who = state.users.user(user);
   if (!uses_clusters(policy)) {
     throw std::invalid_argument(
-        fmt::format("policy: {} (must be one with clusters, where users can move)", name_of(policy)));
+        finds_clusters(policy)
+            ? fmt::format("policy: {} (must be one whose clusters are given: this one moves users itself)",
+                          name_of(policy))
+            : fmt::format("policy: {} (must be one with clusters, where users can move)", name_of(policy)));
   }
   if (cluster > state.users.cluster_count()) {
     throw std::invalid_argument(
@@ -415,10 +533,11 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
     }
     for (const auto& [node, gain] : gains) {
       if (gain <= 0.0) continue;
+      const auto whose = [&, node = node] { return state.users.describe_node(node); };
       if (node < nodes_before) {
-        check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), node);
+        check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), whose);
       } else {
-        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, node);
+        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, whose);
       }
     }
     state.belief.check_joins_fit(joined);
@@ -434,7 +553,8 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   for (const auto& edge : edges) changed.push_back({edge.a, edge.b, edge.weight});
   summary.add(state.belief.set_edges(changed));
   if (policy == Policy::gob_lin_macro) {
-    summary.add(state.belief.move_evidence(who, from, cluster, state.users.members(from)));
+    const UsersMove move{.users = {who}, .to = cluster};
+    summary.add(state.belief.move_evidence(from, std::span(&move, 1), state.users.members(from)));
   }
   return summary;
 }
@@ -478,7 +598,7 @@ bool Bandit::has_user(UserRef user) const { return state().users.find(user).has_
 std::optional<NodeId> Bandit::cluster(UserRef user) const {
   const UserMap& users = state().users;
   const NodeId index = users.user(user);
-  return uses_clusters(users.policy()) ? std::optional<NodeId>(users.cluster_of(index)) : std::nullopt;
+  return has_clusters(users.policy()) ? std::optional<NodeId>(users.cluster_of(index)) : std::nullopt;
 }
 NodeId Bandit::node(UserRef user) const { return state().users.node_of(state().users.user(user)); }
 Graph Bandit::graph() const { return state().users.graph(); }
@@ -547,19 +667,49 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     node_vectors[node] = vector;
     seen[node] = true;
   }
+  std::vector<double> of_hub(d, 0.0);
+  if (has_hub(policy())) {
+    // What the sum's derivative is zero at: the users' average, drawn to zero by the hub's ridge.
+    const double weight = state.options.hub.weight;
+    const double precision = state.options.hub.ridge + weight * static_cast<double>(user_count());
+    for (std::size_t k = 0; k < user_vectors.size(); ++k) of_hub[k % d] += weight / precision * user_vectors[k];
+    node_vectors[hub_node] = of_hub;
+  }
   double total = 0.0;
   for (NodeId node = 0; node < node_vectors.size(); ++node) {
     total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero, factor(node));
   }
   for (const Edge& edge : node_graph().edges()) {
-    total += state.options.coupling * edge.weight *
+    total += state.belief.coupling() * edge.weight *
              squared_distance(node_vectors[edge.a], node_vectors[edge.b], factor(edge.a), factor(edge.b));
   }
   return total;
 }
 
+double Bandit::prior_precision() const {
+  const State& state = this->state();
+  if (state.belief.lenses().hash()) {
+    double stretch = std::sqrt(2.0);
+    for (NodeId user = 0; user < user_count(); ++user) {
+      stretch = std::max(stretch, state.belief.lenses().of(user, 0).stretch());
+    }
+    return state.smallest_ridge / (stretch * stretch);
+  }
+  if (!has_hub(policy())) return state.smallest_ridge;
+  // Friends only add to what the star says: variance 1 / (ridge + weight) of one's own, and a share of the hub's.
+  const double weight = state.options.hub.weight;
+  double of_hub = state.options.hub.ridge;
+  for (NodeId user = 0; user < user_count(); ++user) {
+    const double ridge = state.belief.ridge(state.users.node_of(user));
+    of_hub += weight * ridge / (ridge + weight);
+  }
+  const double own = state.smallest_ridge + weight;
+  const double share = weight / own;
+  return 1.0 / (1.0 / own + share * share / of_hub);
+}
+
 double Bandit::regret_bound(const RegretBoundOptions& options) const {
-  return goblin::regret_bound(rewards(), log_determinant(), state().smallest_ridge, options);
+  return goblin::regret_bound(rewards(), log_determinant(), prior_precision(), options);
 }
 
 BanditSummary Bandit::summary() const {
@@ -570,11 +720,13 @@ BanditSummary Bandit::summary() const {
                         .asked_engine = asked,
                         .users = user_count(),
                         .nodes = node_count(),
+                        .clusters = state.users.used_cluster_count(),
                         .edges = 0,
                         .rewards = rewards(),
                         .unconverged_solves = state.belief.unconverged_solves(),
                         .bytes = sizeof(State) + state.users.bytes() + state.belief.bytes(),
                         .components = {}};
+  if (state.online_clusters) summary.bytes += state.online_clusters->bytes();
   const auto components = state.belief.components();
   summary.components.reserve(components.size());
   for (const auto& component : components) {

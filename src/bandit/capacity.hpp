@@ -1,5 +1,6 @@
 #pragma once
 
+#include "belief/belief.hpp"
 #include "goblin/bandit/bandit.hpp"
 
 #include <cstddef>
@@ -14,13 +15,21 @@ namespace goblin {
   return !options.evidence_per_node;
 }
 
-/// What a bandit over this node graph takes once every node has evidence, with engines of this kind. Not counted is
-/// what grows with the users who come: the evidence in local components, and that of users who share a node.
-[[nodiscard]] std::size_t bandit_bytes(Policy policy, const Graph& users, const Graph& nodes, EngineKind kind,
+/// Which sums of the evidence something is taken from again, because the bandit forgets. A discount multiplies a user's
+/// own sums, but of a node's, where others share it, it takes some away.
+[[nodiscard]] inline TakenFrom taken_from(Policy policy, const BanditOptions& options) {
+  const bool window = options.forgetting.window > 0;
+  const bool discounts = options.forgetting.discount < 1.0;
+  return {.nodes = window || (discounts && !has_node_per_user(policy)), .users = window};
+}
+
+/// What a bandit takes once every node has evidence, with as many nodes as there can be. Not counted is what grows with
+/// the users who come: the evidence in local components, and that of users who share a node. A window
+/// counts as it is once it is full.
+[[nodiscard]] std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                        const BanditOptions& options);
 
-/// Throws CapacityError, with what would fit instead, if the bytes are more than the options or the machine allow.
-void check_fits(std::size_t needed, Policy policy, const Graph& users, std::span<const NodeId> clusters,
-                const BanditOptions& options);
+/// Throws CapacityError, with what would fit instead, if the bandit needs more than the options or the machine allow.
+void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
 
 }  // namespace goblin

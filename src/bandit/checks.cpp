@@ -1,5 +1,7 @@
 #include "bandit/checks.hpp"
 
+#include "belief/engine.hpp"
+
 #include <cmath>
 #include <stdexcept>
 
@@ -73,13 +75,43 @@ void check_clusters(Policy policy, std::size_t users, std::span<const NodeId> cl
       fmt::format("clusters: {} labels (must be {} for {})", clusters.size(), expected, name_of(policy)));
 }
 
-void check_degree(double degree, double largest, NodeId node) {
-  if (degree <= largest) return;
+void check_forgetting(Policy policy, const BanditOptions& options) {
+  const Forgetting& forgetting = options.forgetting;
+  if (forgetting == Forgetting{}) return;
+  if (!info_of(policy).cannot_forget.empty()) {
+    throw std::invalid_argument(forgetting.window > 0
+                                    ? fmt::format("forgetting.window: {} (must be 0 with {}: {})", forgetting.window,
+                                                  name_of(policy), info_of(policy).cannot_forget)
+                                    : fmt::format("forgetting.discount: {} (must be 1 with {}: {})",
+                                                  forgetting.discount, name_of(policy), info_of(policy).cannot_forget));
+  }
+  if (forgetting.discount < 1.0 && !has_node_per_user(policy) && options.evidence_per_node) {
+    throw std::invalid_argument(
+        fmt::format("evidence_per_node: true (must be false with {} where forgetting.discount is {}: what a user has "
+                    "said cannot be told apart)",
+                    name_of(policy), forgetting.discount));
+  }
+}
+
+void check_hub(const HubOptions& hub, std::size_t users, double largest_degree) {
+  if (hub.weight * static_cast<double>(users) <= largest_degree) return;
+  throw std::invalid_argument(fmt::format(
+      "hub.weight: {:g} (must be at most {:g} beside a hub.ridge of {:g}, {} users and the contexts learned)",
+      hub.weight, largest_degree / static_cast<double>(users), hub.ridge, users));
+}
+
+void check_hub_beside_user(const HubOptions& hub, double ridge) {
+  if (hub.weight <= Limits::coupling * ridge) return;
+  throw std::invalid_argument(fmt::format("hub.weight: {:g} (must be at most {:g} beside a ridge of {:g})", hub.weight,
+                                          Limits::coupling * ridge, ridge));
+}
+
+void refuse_degree(double degree, double largest, std::string_view whose) {
   throw std::invalid_argument(
-      fmt::format("degree: {:g} of node {} (must be at most {:g} beside this ridge, this coupling and the contexts "
+      fmt::format("degree: {:g} of {} (must be at most {:g} beside this ridge, this coupling and the contexts "
                   "learned; scale the "
                   "weights)",
-                  degree, node, largest));
+                  degree, whose, largest));
 }
 
 void check_context(std::span<const double> context, std::size_t dimension, double longest) {

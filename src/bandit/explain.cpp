@@ -146,7 +146,8 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
   }
   result.width = width_of(*state.options.exploration, state.knowledge(), influence.variance);
 
-  if (has_node_per_user(users.policy()) || result.per_node) {
+  const bool by_node = has_node_per_user(users.policy()) && !has_hub(users.policy());
+  if (by_node || result.per_node) {
     result.edges = edges_among(result.own, result.contributions,
                                [&](NodeId from, const auto& visit) { belief.for_each_neighbour(from, visit); });
   } else {

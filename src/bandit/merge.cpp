@@ -95,12 +95,33 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
   if (theirs.users.policy() != ours.users.policy()) {
     refuse(fmt::format("policy {}", name_of(theirs.users.policy())), name_of(ours.users.policy()));
   }
+  if (finds_clusters(ours.users.policy())) {
+    throw std::invalid_argument(
+        fmt::format("policy: {} (must be one whose clusters are given: those that are found depend on the order of all "
+                    "rewards, which two bandits do not tell)",
+                    name_of(ours.users.policy())));
+  }
+  for (const Forgetting& forgetting : {ours.options.forgetting, theirs.options.forgetting}) {
+    if (forgetting == Forgetting{}) continue;
+    throw std::invalid_argument(
+        forgetting.window > 0
+            ? fmt::format("forgetting.window: {} (must be 0 where bandits are merged: nothing says whose rewards are "
+                          "older)",
+                          forgetting.window)
+            : fmt::format("forgetting.discount: {} (must be 1 where bandits are merged: nothing says whose rewards "
+                          "are older)",
+                          forgetting.discount));
+  }
   const auto check_option = [](const char* name, auto their_value, auto our_value) {
     if (their_value != our_value) refuse(fmt::format("{} {}", name, their_value), our_value);
   };
   check_option("dimension", theirs.options.dimension, ours.options.dimension);
   check_option("coupling", theirs.options.coupling, ours.options.coupling);
   check_option("laplacian", name_of(theirs.options.laplacian), name_of(ours.options.laplacian));
+  if (has_hub(ours.users.policy())) {
+    check_option("hub.weight", theirs.options.hub.weight, ours.options.hub.weight);
+    check_option("hub.ridge", theirs.options.hub.ridge, ours.options.hub.ridge);
+  }
   if (ours.users.policy() == Policy::linucb_hash) {
     check_option("hash.buckets", theirs.options.hash.buckets, ours.options.hash.buckets);
     check_option("hash.seed", theirs.options.hash.seed, ours.options.hash.seed);

@@ -108,6 +108,8 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.array(state.users.clusters());
   out.size(state.users.cluster_count());
   state.belief.save(out);
+  if (state.online_clusters) state.online_clusters->save(out);
+  if (state.window) state.window->save(out);
 }
 
 Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
@@ -129,24 +131,34 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     if (version >= 4) read_policy_options(in, options);
     check_options(options);
     check_policy(policy, options);
+    check_forgetting(policy, options);
 
     const Graph graph = load_graph(in);
     const auto clusters = in.array<std::uint32_t>();
-    in.expect(clusters.size() == (uses_clusters(policy) ? graph.node_count() : 0), "the number of labels");
+    in.expect(clusters.size() == (has_clusters(policy) ? graph.node_count() : 0), "the number of labels");
+    check_online_clusters(policy, options, graph.node_count());
     // With gob.lin.macro every cluster is a node, which takes some bytes; with gob.lin.block they may be empty.
     constexpr std::size_t many = 1'000'000;
     const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
-    in.expect(uses_clusters(policy) || cluster_count == 0, "the number of clusters");
-    UserMap users(policy, graph, clusters, cluster_count);
+    in.expect(has_clusters(policy) || cluster_count == 0, "the number of clusters");
+    UserMap users(policy, graph, clusters, options, cluster_count);
     // The factors of nodes, where there are any, are in the file.
-    Belief belief(in, options.coupling, lenses_for(policy, options, Graph()), options.engine);
+    Belief belief(in, node_coupling(policy, options), lenses_for(policy, options, Graph()), options.engine,
+                  taken_from(policy, options));
     in.expect(belief.node_count() == users.node_count(), "the number of nodes");
     in.expect(options.node_ridges.size() <= belief.node_count(), "the number of ridges");
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");
     in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
               "the number of users with evidence");
-    return Bandit(std::make_unique<Bandit::State>(options, std::move(users), std::move(belief)));
+    auto online_clusters = load_online_clusters(in, policy, options, users, belief);
+    auto state = std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters));
+    if (state->window) {
+      *state->window = RewardWindow::load(in, options.dimension, options.forgetting.window);
+      in.expect(state->window_is_what_was_observed(), "the rewards in the window");
+      state->belief.set_bytes_beside(state->window->bytes());
+    }
+    return Bandit(std::move(state));
   } catch (const std::invalid_argument& error) {
     in.fail(std::string("its content is inconsistent: ") + error.what());
   }

@@ -31,14 +31,7 @@ NodePrior node_prior(const BanditOptions& options, NodeId node, double degree) {
   return {node, ridge * degree, std::sqrt(degree)};
 }
 
-PriorMatrix prior_matrix(const BanditOptions& options, const Graph& nodes) {
-  if (options.laplacian == Laplacian::combinatorial) {
-    for (NodeId node = 0; node < nodes.node_count(); ++node) {
-      check_degree(nodes.degree(node), Limits::coupling * given_ridge(options, node) / options.coupling, node);
-    }
-    return options.node_ridges.empty() ? PriorMatrix(nodes, options.ridge, options.coupling)
-                                       : PriorMatrix(nodes, options.node_ridges, options.coupling);
-  }
+std::vector<double> normalized_ridges(const BanditOptions& options, const Graph& nodes) {
   // Every degree is 1 here, so that the limit is one of the coupling; it holds for nodes that come later, too.
   double smallest = options.ridge;
   for (const double ridge : options.node_ridges) smallest = std::min(smallest, ridge);
@@ -50,8 +43,7 @@ PriorMatrix prior_matrix(const BanditOptions& options, const Graph& nodes) {
   for (NodeId node = 0; node < nodes.node_count(); ++node) {
     ridges.push_back(node_prior(options, node, nodes.degree(node)).ridge);
   }
-  if (ridges.empty()) return {nodes, options.ridge, options.coupling};
-  return {nodes, std::move(ridges), options.coupling};
+  return ridges;
 }
 
 Lenses lenses_for(Policy policy, const BanditOptions& options, const Graph& nodes) {

@@ -3,6 +3,9 @@
 #include "belief/belief.hpp"
 #include "goblin/bandit/bandit.hpp"
 
+#include <cstddef>
+#include <vector>
+
 namespace goblin {
 
 /// What a node's degree makes of its ridge, and of the contexts that its user sees: with the normalized Laplacian both
@@ -11,8 +14,9 @@ namespace goblin {
 /// std::invalid_argument if the ridge would be out of range.
 [[nodiscard]] NodePrior node_prior(const BanditOptions& options, NodeId node, double degree);
 
-/// A, over the nodes of a policy. Throws std::invalid_argument if a degree is too large beside a ridge.
-[[nodiscard]] PriorMatrix prior_matrix(const BanditOptions& options, const Graph& nodes);
+/// The ridges of all nodes with the normalized Laplacian. Throws std::invalid_argument if the coupling is too large
+/// beside them.
+[[nodiscard]] std::vector<double> normalized_ridges(const BanditOptions& options, const Graph& nodes);
 
 /// How users look at these nodes.
 [[nodiscard]] Lenses lenses_for(Policy policy, const BanditOptions& options, const Graph& nodes);

@@ -234,8 +234,12 @@ SolveSummary SharedBandit::rebuild() {
 
 NodeId SharedBandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
   return write([&](Bandit& it) {
-    const std::lock_guard nobody_else(state_->structure);
-    return it.add_user(name, cluster);
+    const NodeId user = [&] {
+      const std::lock_guard nobody_else(state_->structure);
+      return it.add_user_alone(name, cluster);
+    }();
+    it.join_to_hub(user);
+    return user;
   });
 }
 

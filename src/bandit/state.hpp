@@ -1,12 +1,19 @@
 #pragma once
 
 #include "bandit/choice.hpp"
+#include "bandit/forgetting.hpp"
+#include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/belief.hpp"
+#include "cloned.hpp"
 #include "goblin/bandit/bandit.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,13 +21,16 @@ namespace goblin {
 
 /// What a bandit is made of. The third part, how what is believed becomes a choice, is in the options: Exploration.
 struct Bandit::State {
-  State(const BanditOptions& the_options, UserMap the_users, Belief the_belief)
+  State(const BanditOptions& the_options, UserMap the_users, Belief the_belief,
+        std::unique_ptr<OnlineClusters> the_clusters)
       : options(the_options),
         users(std::move(the_users)),
         belief(std::move(the_belief)),
+        online_clusters(std::move(the_clusters)),
         smallest_ridge(options.ridge) {
     for (const double ridge : options.node_ridges) smallest_ridge = std::min(smallest_ridge, ridge);
     set_exploration(options.exploration.value_or(Exploration::ucb(options.alpha)));
+    if (options.forgetting.window > 0) window.emplace(options.dimension, options.forgetting.window);
   }
 
   void set_exploration(const Exploration& exploration) {
@@ -38,10 +48,41 @@ struct Bandit::State {
   [[nodiscard]] Choice judge(UserRef user, Contexts contexts, Mask allowed, const Knowledge& known,
                              const std::optional<Draw>& draw, Decision& decision) const;
 
+  /// A user's reward as the node that decides for the user learns it, or forgets it: the one place where the one
+  /// becomes the other.
+  [[nodiscard]] UserReward at_node(const RewardWindow::Entry& one) const {
+    return {one.user, users.node_of(one.user), one.context, one.reward};
+  }
+  [[nodiscard]] std::vector<UserReward> at_nodes(std::span<const RewardWindow::Entry> rewards) const {
+    std::vector<UserReward> result;
+    result.reserve(rewards.size());
+    for (const auto& one : rewards) result.push_back(at_node(one));
+    return result;
+  }
+  /// Rewards that have been checked, in their order, and what is forgotten for them; all of it or nothing.
+  /// forgetting.cpp.
+  SolveSummary learn(std::span<const RewardWindow::Entry> rewards);
+  /// One after the other, for OnlineClusters.
+  SolveSummary learn_in_order(std::span<const RewardWindow::Entry> rewards);
+  SolveSummary learn_in_window(std::span<const RewardWindow::Entry> rewards);
+  SolveSummary learn_discounted(std::span<const RewardWindow::Entry> rewards);
+  /// Whether the window holds as many rewards of everybody as the evidence is the sum of.
+  [[nodiscard]] bool window_is_what_was_observed() const;
+  void check_new_hub_edge() const;
+  /// The first edge between two users, the last one that goes, or one of another weight.
+  SolveSummary change_edge(const EdgeChange& change);
+  /// Makes the moves that OnlineClusters wants.
+  SolveSummary move(std::span<const UsersMove> moves);
+  /// Many changes one after the other, all or none: they are made in a copy, which then takes the place of this.
+  SolveSummary change_in_a_copy(std::size_t count,
+                                const std::function<SolveSummary(State& copy, std::size_t k)>& change);
+
   BanditOptions options;
   UserMap users;
   Belief belief;
-  double smallest_ridge;  // that a node has or may get
+  Cloned<OnlineClusters> online_clusters;  // where the policy finds the clusters
+  double smallest_ridge;                   // that a user's node has or may get
+  std::optional<RewardWindow> window;
 };
 
 }  // namespace goblin

@@ -4,6 +4,7 @@
 #include "goblin/graph/names.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -11,7 +12,24 @@
 
 namespace goblin {
 
-Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters) {
+namespace {
+
+/// The friends' edges times the coupling, and one of the given weight from the hub to everybody. Edges that come to
+/// nothing are left out.
+Graph with_hub(const Graph& users, double coupling, double weight) {
+  std::vector<Edge> edges;
+  edges.reserve(users.node_count() + users.edge_count());
+  for (NodeId user = 0; user < users.node_count(); ++user) edges.push_back({hub_node, user + 1, weight});
+  for (const Edge& edge : users.edges()) {
+    const double product = coupling * edge.weight;
+    if (product > 0.0) edges.push_back({edge.a + 1, edge.b + 1, product});
+  }
+  return {users.node_count() + 1, edges};
+}
+
+}  // namespace
+
+Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   switch (policy) {
     case Policy::linucb_sin:
     case Policy::linucb_hash:
@@ -24,12 +42,32 @@ Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clus
       return users.quotient(clusters);
     case Policy::gob_lin_block:
       return users.within(clusters);
+    case Policy::gob_lin_hub:
+      return with_hub(users, options.coupling, options.hub.weight);
+    case Policy::club:
+      return users.edgeless();
+    case Policy::dynucb:
+      return Graph(options.dynucb.clusters);
   }
   return {};
 }
 
-UserMap::UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, std::size_t cluster_count)
-    : policy_(policy), users_(users), clusters_(clusters.begin(), clusters.end()), members_(cluster_count) {
+std::vector<double> node_ridges(Policy policy, std::size_t users, const BanditOptions& options) {
+  if (!has_hub(policy)) return options.node_ridges;
+  std::vector<double> ridges = options.node_ridges;
+  ridges.resize(users, options.ridge);
+  ridges.insert(ridges.begin() + hub_node, options.hub.ridge);
+  return ridges;
+}
+
+UserMap::UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options,
+                 std::size_t cluster_count)
+    : policy_(policy),
+      coupling_(options.coupling),
+      hub_weight_(options.hub.weight),
+      users_(users),
+      clusters_(clusters.begin(), clusters.end()),
+      members_(cluster_count) {
   for (NodeId user = 0; user < clusters_.size(); ++user) add_member(user, clusters_[user]);
 }
 
@@ -45,7 +83,11 @@ std::size_t UserMap::node_count() const {
     case Policy::linucb_hash:
       return 1;
     case Policy::gob_lin_macro:
+    case Policy::club:
+    case Policy::dynucb:
       return members_.size();
+    case Policy::gob_lin_hub:
+      return user_count() + 1;
     default:
       return user_count();
   }
@@ -76,13 +118,21 @@ std::string UserMap::describe(NodeId user) const {
   return has_names() ? fmt::format("'{}'", users_.name(user)) : fmt::format("{}", user);
 }
 
+std::string UserMap::describe_node(NodeId node) const {
+  return has_hub(policy_) && node != hub_node ? "user " + describe(node - 1) : fmt::format("node {}", node);
+}
+
 NodeId UserMap::node_of(NodeId user) const {
   switch (policy_) {
     case Policy::linucb_sin:
     case Policy::linucb_hash:
       return 0;
     case Policy::gob_lin_macro:
+    case Policy::club:
+    case Policy::dynucb:
       return clusters_[user];
+    case Policy::gob_lin_hub:
+      return user + 1;
     default:
       return user;
   }
@@ -90,7 +140,7 @@ NodeId UserMap::node_of(NodeId user) const {
 
 NodeId UserMap::add_user(std::string_view name, std::optional<NodeId> cluster) {
   const NodeId user = users_.add_node(name);
-  if (uses_clusters(policy_)) {
+  if (has_clusters(policy_)) {
     clusters_.push_back(cluster.value_or(cluster_count()));
     add_member(user, clusters_.back());
   }
@@ -120,6 +170,9 @@ std::optional<UserMap::NodeEdge> UserMap::set_weight(NodeId user_a, NodeId user_
     case Policy::gob_lin_block:
       if (clusters_[user_a] != clusters_[user_b]) return std::nullopt;
       return NodeEdge{user_a, user_b, weight};
+    case Policy::gob_lin_hub:
+      if (coupling_ == 0.0) return std::nullopt;
+      return NodeEdge{node_of(user_a), node_of(user_b), coupling_ * weight};
     default:
       return std::nullopt;
   }
@@ -147,6 +200,23 @@ std::vector<UserMap::NodeEdge> UserMap::move_user(NodeId user, NodeId cluster) {
   // Those that stay before those that go, so that nothing is split which is joined again.
   std::stable_partition(edges.begin(), edges.end(), [](const NodeEdge& edge) { return edge.weight > 0.0; });
   return edges;
+}
+
+void UserMap::move_users(NodeId from, std::span<const UsersMove> moves) {
+  for (const auto& [who, to] : moves) {
+    for (const NodeId user : who) clusters_[user] = to;
+    if (to >= members_.size()) members_.resize(to + std::size_t{1});
+    std::vector<NodeId> both;
+    both.reserve(members_[to].size() + who.size());
+    std::merge(members_[to].begin(), members_[to].end(), who.begin(), who.end(), std::back_inserter(both));
+    members_[to] = std::move(both);
+  }
+  std::erase_if(members_[from], [&](NodeId user) { return clusters_[user] != from; });
+}
+
+std::size_t UserMap::used_cluster_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [](const auto& members) { return !members.empty(); }));
 }
 
 std::size_t UserMap::bytes() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "belief/belief.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "graph/live_graph.hpp"
@@ -12,13 +13,17 @@
 
 namespace goblin {
 
+/// Comes before the users, so that new ones can come after them.
+constexpr NodeId hub_node = 0;
+
 /// Who the users are, who their friends are, and which node of the policy's graph decides for each of them: all that
 /// one policy does differently from another.
 class UserMap {
  public:
-  /// The clusters, a label a user, are for the policies that use them and empty for the others. There are as many as
-  /// the labels say, or more, which nobody is in.
-  UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, std::size_t cluster_count = 0);
+  /// The clusters, a label a user, are for the policies that have them and empty for the others. There are as many as
+  /// the labels say, or more, which nobody is in. Of the options, those of the policy count.
+  UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options,
+          std::size_t cluster_count = 0);
 
   [[nodiscard]] Policy policy() const { return policy_; }
   [[nodiscard]] std::size_t user_count() const { return users_.node_count(); }
@@ -31,8 +36,19 @@ class UserMap {
   [[nodiscard]] NodeId user(UserRef user) const;
   /// A user for messages: the name, or the index.
   [[nodiscard]] std::string describe(NodeId user) const;
+  /// A node for messages: "node 3", or, where the hub makes the numbers differ, "user 'ann'".
+  [[nodiscard]] std::string describe_node(NodeId node) const;
 
   [[nodiscard]] NodeId node_of(NodeId user) const;
+  /// The edge that joins a user to the hub, where there is one.
+  [[nodiscard]] std::optional<Edge> hub_edge(NodeId user) const {
+    if (!has_hub(policy_)) return std::nullopt;
+    return Edge{hub_node, node_of(user), hub_weight_};
+  }
+  /// The degree of a node's user among friends, if this is the degree of the node.
+  [[nodiscard]] double degree_among_friends(double node_degree) const {
+    return has_hub(policy_) ? (node_degree - hub_weight_) / coupling_ : node_degree;
+  }
   /// Where the policy has clusters.
   [[nodiscard]] NodeId cluster_of(NodeId user) const { return clusters_[user]; }
   [[nodiscard]] std::span<const NodeId> clusters() const { return clusters_; }
@@ -43,8 +59,12 @@ class UserMap {
   /// visit(user) for every user that a node decides for, in ascending order.
   template <typename Visit>
   void for_each_user_of(NodeId node, Visit visit) const {
+    if (has_hub(policy_)) {
+      if (node != hub_node) visit(node - 1);
+      return;
+    }
     if (has_node_per_user(policy_)) return visit(node);
-    if (uses_clusters(policy_)) {
+    if (has_clusters(policy_)) {
       for (const NodeId user : members_[node]) visit(user);
     } else {
       for (NodeId user = 0; user < user_count(); ++user) visit(user);
@@ -74,9 +94,14 @@ class UserMap {
   std::optional<NodeEdge> set_weight(NodeId user_a, NodeId user_b, double weight);
   /// Puts a user into another cluster, which may be a new one. Says which edges between nodes change.
   std::vector<NodeEdge> move_user(NodeId user, NodeId cluster);
+  /// Puts some users of a cluster into others, which may be new, where no edges join the nodes of clusters. O(users of
+  /// all these clusters).
+  void move_users(NodeId from, std::span<const UsersMove> moves);
   /// Leaves this many clusters; nobody is in those that go.
   void drop_clusters(std::size_t count) { members_.resize(count); }
 
+  /// Clusters that somebody is in.
+  [[nodiscard]] std::size_t used_cluster_count() const;
   [[nodiscard]] std::size_t bytes() const;
 
  private:
@@ -84,12 +109,24 @@ class UserMap {
   [[nodiscard]] double weight_between(NodeId cluster_a, NodeId cluster_b) const;
 
   Policy policy_;
+  double coupling_;    // with a hub: what makes a weight between friends one between nodes
+  double hub_weight_;  // and the weight of the hub's edges
   LiveGraph users_;
   std::vector<NodeId> clusters_;              // a label a user
   std::vector<std::vector<NodeId>> members_;  // of each cluster
 };
 
-/// The graph over the nodes of a policy.
-[[nodiscard]] Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters);
+/// The graph over the nodes of a policy. Where it finds the clusters, as many as there can be.
+[[nodiscard]] Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters,
+                               const BanditOptions& options);
+
+/// What the weights of that graph are multiplied by in A. It is 1 where there is a hub, as the graph has the products
+/// then: the coupling is for friends alone.
+[[nodiscard]] inline double node_coupling(Policy policy, const BanditOptions& options) {
+  return has_hub(policy) ? 1.0 : options.coupling;
+}
+
+/// The ridges of the nodes: empty where all have BanditOptions::ridge.
+[[nodiscard]] std::vector<double> node_ridges(Policy policy, std::size_t users, const BanditOptions& options);
 
 }  // namespace goblin

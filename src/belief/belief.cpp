@@ -5,8 +5,8 @@
 #include "belief/memory.hpp"
 #include "binary.hpp"
 #include "goblin/error.hpp"
+#include "graph/cut_off.hpp"
 #include "graph/graph_binary.hpp"
-#include "graph/places.hpp"
 #include "graph/remove_places.hpp"
 
 #include <algorithm>
@@ -66,50 +66,16 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
       });
 }
 
-/// The nodes that can be reached from a or from b, whichever are fewer, ascending; none if a path joins a and b.
-/// Searches from both, an edge at a time, until they meet or one of them knows all of its part.
-std::vector<NodeId> cut_off(const EditableGraph& graph, NodeId a, NodeId b) {
-  struct Search {
-    std::vector<NodeId> reached;
-    std::size_t at = 0;    // the node whose edges are walked
-    std::size_t edge = 0;  // the next of them
-  };
-  std::array<Search, 2> searches{Search{{a}}, Search{{b}}};
-  Places places;
-  places.clear();
-  places.find_or_add(a, 0);
-  places.find_or_add(b, 1);
-  std::vector<std::size_t> reached_by{0, 1};  // of a place
-  for (std::size_t turn = 0;; turn = 1 - turn) {
-    Search& search = searches[turn];
-    while (search.at < search.reached.size() && search.edge == graph.neighbours(search.reached[search.at]).size()) {
-      ++search.at;
-      search.edge = 0;
-    }
-    if (search.at == search.reached.size()) {
-      std::sort(search.reached.begin(), search.reached.end());
-      return std::move(search.reached);
-    }
-    const NodeId next = graph.neighbours(search.reached[search.at])[search.edge++];
-    const NodeId place = places.find_or_add(next, static_cast<NodeId>(reached_by.size()));
-    if (place == reached_by.size()) {
-      search.reached.push_back(next);
-      reached_by.push_back(turn);
-    } else if (reached_by[place] != turn) {
-      return {};
-    }
-  }
-}
-
 }  // namespace
 
-Belief::Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users)
+Belief::Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users,
+               TakenFrom taken_from)
     : options_(options),
       coupling_(prior.coupling()),
       lenses_(std::move(lenses)),
-      evidence_(lenses_.node_dimension(), prior.node_count()),
+      evidence_(lenses_.node_dimension(), prior.node_count(), taken_from.nodes),
       places_(prior.node_count()) {
-  if (users) user_evidence_.emplace(lenses_.dimension(), *users);
+  if (users) user_evidence_.emplace(lenses_.dimension(), *users, taken_from.users);
   const Components parts = prior.graph().snapshot().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
@@ -135,6 +101,7 @@ Belief::Belief(const Belief& other)
       evidence_(other.evidence_),
       user_evidence_(other.user_evidence_),
       rewards_(other.rewards_),
+      bytes_beside_(other.bytes_beside_),
       longest_learned_(other.longest_learned_),
       places_(other.places_),
       log_determinant_(other.log_determinant_),
@@ -188,6 +155,12 @@ void Belief::take_prior_variances(const Belief& copy) const {
 void Belief::set_access(Access* access) {
   access_ = access;
   for (const Component& component : components_) component.engine->set_access(access);
+}
+
+/// Work on what decisions look at first: components_ and places_.
+void Belief::exclusively(const std::function<void()>& work) {
+  if (access_ == nullptr) return work();
+  access_->exclusively(work);
 }
 
 /// Gives a component another engine, and what it had.
@@ -444,6 +417,8 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   }
 }
 
+SolveSummary Belief::join_new_node(const Edge& edge) { return account_for(0, change_edges(std::span(&edge, 1), {})); }
+
 /// Where others read, unless it takes less time than a copy; and dense, for which a copy takes no time, so that it is
 /// all or nothing.
 bool Belief::changes_edges_in_a_copy(const Engine& engine) const {
@@ -530,27 +505,50 @@ void Belief::add_node(double ridge) {
       {{node}, engine_factory().make(options_.kind, PriorMatrix(Graph(1), ridge, coupling_), dimension(), options_)});
 }
 
-SolveSummary Belief::move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users) {
-  const UserEvidence moved = user_evidence_->at(user);
-  if (moved.count == 0) return {};
-  const auto change = [&](NodeId node, int sign) {
+SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves, std::span<const NodeId> stay) {
+  Evidence moved(dimension(), moves.size() + 1);  // with each move, and with all of them
+  const std::size_t all = moves.size();
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    for (const NodeId user : moves[k].users) moved.add(k, user_evidence_->at(user));
+    moved.add(all, moved.at(k));
+  }
+  if (moved.at(all).count == 0) return {};
+  const double log_determinant = log_determinant_;
+  const double log_determinant_error = log_determinant_error_;
+  std::vector<std::pair<NodeId, Evidence::Before>> before;
+  before.reserve(moves.size() + 1);
+  const auto change = [&](NodeId node, std::size_t which, int sign) {
     const Place place = places_[node];
     const Component& component = components_[place.component];
     return account_for(place.component,
-                       component.engine->change_evidence(place.index, moved, sign, evidence_of(component)));
+                       component.engine->change_evidence(place.index, moved.at(which), sign, evidence_of(component)));
   };
-  evidence_.add(to, moved);
-  SolveSummary summary = change(to, 1);
-  // Summed anew, so that no rounding of a difference stays behind.
-  evidence_.clear(from);
-  for (const NodeId other : users) evidence_.add(from, user_evidence_->at(other));
-  summary.add(change(from, -1));
-  return summary;
+  try {
+    SolveSummary summary;
+    for (std::size_t k = 0; k < moves.size(); ++k) {
+      if (moved.at(k).count == 0) continue;
+      before.emplace_back(moves[k].to, evidence_.before(moves[k].to));
+      for (const NodeId user : moves[k].users) evidence_.add(moves[k].to, *user_evidence_, user);
+      summary.add(change(moves[k].to, k, 1));
+    }
+    // Summed anew, so that no rounding of a difference stays behind.
+    before.emplace_back(from, evidence_.before(from));
+    evidence_.clear(from);
+    for (const NodeId user : stay) evidence_.add(from, *user_evidence_, user);
+    summary.add(change(from, all, -1));
+    return summary;
+  } catch (...) {
+    for (auto& [node, sums] : before) evidence_.put_back(sums);
+    log_determinant_ = log_determinant;
+    log_determinant_error_ = log_determinant_error;
+    for (const auto& [node, sums] : before) (void)rebuild(components_[places_[node].component], {});
+    throw;
+  }
 }
 
 std::size_t Belief::bytes() const {
   std::size_t total = sizeof(*this) + evidence_.bytes() + lenses_.bytes() + places_.capacity() * sizeof(Place) +
-                      components_.capacity() * sizeof(Component);
+                      components_.capacity() * sizeof(Component) + bytes_beside_;
   if (user_evidence_) total += user_evidence_->bytes();
   for (const Component& component : components_) {
     total += component.nodes.capacity() * sizeof(NodeId) + component.engine->bytes();
@@ -628,8 +626,9 @@ void Belief::join(NodeId a, NodeId b) {
 bool Belief::split(NodeId a, NodeId b) {
   const std::size_t whole = places_[a].component;
   const Engine& engine = *components_[whole].engine;
-  const std::vector<NodeId> smaller = cut_off(engine.graph(), places_[a].index, places_[b].index);
-  if (smaller.empty()) return false;
+  const auto parts = cut_off(engine.graph(), std::array{places_[a].index, places_[b].index});
+  if (parts.empty()) return false;
+  const std::vector<NodeId>& smaller = parts.front();
   const auto part = [&](const std::vector<NodeId>& indices) {
     Component component{{}, engine.extract(indices, evidence_of(components_[whole]))};
     component.nodes.reserve(indices.size());
@@ -696,15 +695,15 @@ void Belief::save(BinaryWriter& out) const {
   }
 }
 
-Belief::Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options)
+Belief::Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options, TakenFrom taken_from)
     : options_(options),
       coupling_(coupling),
       lenses_(std::move(lenses)),
-      evidence_(Evidence::load(in)),
+      evidence_(Evidence::load(in, taken_from.nodes)),
       places_(evidence_.size()) {
   in.expect(dimension() == lenses_.node_dimension(), "the dimension of the evidence");
   if (in.number<std::uint8_t>() != 0) {
-    user_evidence_ = Evidence::load(in);
+    user_evidence_ = Evidence::load(in, taken_from.users);
     in.expect(user_evidence_->dimension() == lenses_.dimension(), "the dimension of the users' evidence");
   }
   rewards_ = in.size();

@@ -34,6 +34,18 @@ struct NodePrior {
   double factor;
 };
 
+/// Users who go to another node together.
+struct UsersMove {
+  std::vector<NodeId> users;  // ascending
+  NodeId to = 0;
+};
+
+/// Which sums rewards or users' sums are taken from again, so that rounding must not stay behind in them.
+struct TakenFrom {
+  bool nodes = false;
+  bool users = false;
+};
+
 /// What a bandit believes about the nodes of its graph, and the evidence that this follows from.
 ///
 /// The evidence is the truth: sums over the rewards of every user, and their sums over the users of a node. The belief
@@ -49,7 +61,8 @@ class Belief {
  public:
   /// Without evidence. `users`: how many there are, where evidence is kept for each of them; none where that of the
   /// nodes is all there is (a node per user behind plain glass, or evidence_per_node).
-  Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users);
+  Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users,
+         TakenFrom taken_from = {});
   Belief(const Belief& other);
   Belief(Belief&&) noexcept = default;
   Belief& operator=(const Belief&) = delete;
@@ -60,11 +73,15 @@ class Belief {
   /// rebuild run; null, as in every copy: nobody. add_node, add_user and move_evidence are made within
   /// Access::exclusively by whoever calls them.
   void set_access(Access* access);
+  [[nodiscard]] Access* access() const { return access_; }
+  /// Work on what decisions look at first, while nobody reads.
+  void exclusively(const std::function<void()>& work);
 
   /// Of the nodes; that of contexts is another one where lenses hash.
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
   [[nodiscard]] const Lenses& lenses() const { return lenses_; }
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
+  [[nodiscard]] double coupling() const { return coupling_; }
   [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
   [[nodiscard]] double degree(NodeId node) const { return prior_of(node).graph().degree(places_[node].index); }
   /// visit(neighbour, weight) for every edge of a node.
@@ -84,6 +101,7 @@ class Belief {
   [[nodiscard]] UserEvidence evidence(NodeId user, NodeId node) const {
     return user_evidence_ ? user_evidence_->at(user) : evidence_.at(node);
   }
+  [[nodiscard]] UserEvidence node_evidence(NodeId node) const { return evidence_.at(node); }
   [[nodiscard]] std::size_t rewards() const { return rewards_; }
   /// No context learned at the node was longer than this; as its user saw it, but where lenses hash.
   [[nodiscard]] double longest_learned(NodeId node) const;
@@ -121,6 +139,24 @@ class Belief {
   /// (EngineOptions::progress, or memory that runs out all the same), the evidence is what it was, bit by bit, and so
   /// is the belief, or it is computed anew from the evidence.
   SolveSummary learn_many(std::span<const UserReward> rewards);
+  /// Forgets a reward that was learned, at the node that decides for the user now; where sums are TakenFrom.
+  SolveSummary forget(const UserReward& one);
+  /// Learns some rewards and forgets others, as learn_many: all or nothing.
+  SolveSummary learn_and_forget(std::span<const UserReward> learned, std::span<const UserReward> forgotten);
+  /// Forgets everything and learns these, of which the last so many are new; all or nothing. Costs what it costs to
+  /// make the engines and learn as many at once.
+  SolveSummary learn_anew(std::span<const UserReward> rewards, std::size_t new_rewards);
+  /// Multiplies what was observed of users, each once, by factors below 1, and then learns rewards; all or nothing.
+  struct Discount {
+    NodeId user;
+    NodeId node;
+    double factor;
+  };
+  SolveSummary discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards);
+  /// These were learned and forgotten again, without a trace but their number and lengths.
+  void pass_over(std::span<const UserReward> rewards);
+  /// What the caller keeps beside the belief counts, where memory is asked for, as if it were the belief's.
+  void set_bytes_beside(std::size_t bytes) { bytes_beside_ = bytes; }
   /// Adds the evidence of another belief about the same nodes, with the same graph and ridges; all of it or nothing, as
   /// learn_many.
   SolveSummary merge(const Belief& other);
@@ -143,9 +179,13 @@ class Belief {
   [[nodiscard]] std::size_t user_evidence_count() const { return user_evidence_ ? user_evidence_->size() : 0; }
   /// A node without edges or evidence.
   void add_node(double ridge);
-  /// A user's evidence counts for another node from now on; only where evidence is kept for users. `users`: those of
-  /// the node that is left, without the one who moves.
-  SolveSummary move_evidence(NodeId user, NodeId from, NodeId to, std::span<const NodeId> users);
+  /// Joins a node without evidence to another, as set_edges does, but tells EngineOptions::progress nothing: what it
+  /// throws cannot stop this half way.
+  SolveSummary join_new_node(const Edge& edge);
+  /// The evidence of some users of a node counts for other nodes from now on; only where evidence is kept for users.
+  /// `stay`: the node's other users. If something stops it half way, the evidence is what it was, and the belief
+  /// computed anew from it.
+  SolveSummary move_evidence(NodeId from, std::span<const UsersMove> moves, std::span<const NodeId> stay);
   /// Computes everything anew from the evidence and the graph, but for ln|M|, which does not change. Throws
   /// CapacityError before it begins if it would not fit.
   SolveSummary rebuild();
@@ -167,7 +207,7 @@ class Belief {
 
   void save(BinaryWriter& out) const;
   /// The factors of lenses that scale are in the file.
-  Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options);
+  Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options, TakenFrom taken_from = {});
 
  private:
   /// Where a node's belief is.
@@ -210,23 +250,26 @@ class Belief {
   void run(BulkChange& change, double needed, std::size_t rewards);
   SolveSummary rebuild(Component& component, const std::function<void(double)>& progress);
 
+  // What is forgotten: forget.cpp.
+  class Attempt;
+  SolveSummary discount(const Discount& one);
+  void note_lengths(std::span<const UserReward> rewards);
+
   void check_edges_fit(std::span<const Edge> edges) const;
   [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;
   Engine::Changed change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress);
   SolveSummary account_for(NodeId component, const Engine::Changed& changed);
   SolveSummary learn(const UserReward& one);
+  [[nodiscard]] std::span<const double> behind_lens(const UserReward& one, std::vector<double>& room) const;
+  void sum_up_anew(NodeId user, NodeId node);
+  [[nodiscard]] std::vector<double> behind_lenses(std::span<const UserReward> rewards,
+                                                  std::vector<UserReward>& seen) const;
   SolveSummary learn_sums(std::span<const UserReward> rewards);
   void look(const Lens& lens, NodeId node, std::span<double> mean, std::span<double> covariance) const;
   void add_component(Component component);
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);
   void exchange(Component& component, std::unique_ptr<Engine>& engine);
-  /// Work on what decisions look at first: components_, places_ and lenses_.
-  template <typename Change>
-  void exclusively(Change change) {
-    if (access_ == nullptr) return change();
-    access_->exclusively(change);
-  }
   void join(NodeId a, NodeId b);
   bool split(NodeId a, NodeId b);
   void split_between(std::vector<std::pair<NodeId, NodeId>> pairs);
@@ -237,6 +280,7 @@ class Belief {
   Evidence evidence_;                      // of the nodes
   std::optional<Evidence> user_evidence_;  // of the users, where it is another one than that of their nodes
   std::size_t rewards_ = 0;
+  std::size_t bytes_beside_ = 0;
   double longest_learned_ = 0.0;  // context at a node, |x| / sqrt(its ridge)
   std::vector<Component> components_;
   std::vector<Place> places_;  // of the nodes

@@ -267,6 +267,18 @@ void Belief::run(BulkChange& change, double needed, std::size_t rewards) {
   });
 }
 
+/// The same rewards with what the nodes learn of their contexts, which is returned.
+std::vector<double> Belief::behind_lenses(std::span<const UserReward> rewards, std::vector<UserReward>& seen) const {
+  std::vector<double> contexts(rewards.size() * dimension());
+  seen.assign(rewards.begin(), rewards.end());
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    const auto at_node = std::span(contexts).subspan(k * dimension(), dimension());
+    lenses_.of(seen[k].user, seen[k].node).to_node({seen[k].context, lenses_.dimension()}, at_node);
+    seen[k].at_node = at_node.data();
+  }
+  return contexts;
+}
+
 SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   if (rewards.empty()) return {};
   const bool behind_lens = lenses_.are_plain() || rewards.front().at_node != nullptr;
@@ -283,13 +295,7 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   std::vector<double> contexts;
   std::vector<UserReward> seen;
   if (!behind_lens) {
-    contexts.resize(rewards.size() * dimension());
-    seen.assign(rewards.begin(), rewards.end());
-    for (std::size_t k = 0; k < seen.size(); ++k) {
-      const auto at_node = std::span(contexts).subspan(k * dimension(), dimension());
-      lenses_.of(seen[k].user, seen[k].node).to_node({seen[k].context, lenses_.dimension()}, at_node);
-      seen[k].at_node = at_node.data();
-    }
+    contexts = behind_lenses(rewards, seen);
     rewards = seen;
   }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,7 +78,8 @@ struct Influence {
 ///
 /// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not. But
 /// where there is an Access, mean, covariance, gather and evaluate may be called while learn runs, under a Reading of
-/// the node. All other changes are made to a copy of the engine then, or while nobody reads.
+/// the node, and while forget runs in an exact engine.
+/// All other changes are made to a copy of the engine then, or while nobody reads.
 class Engine {
  public:
   /// What a change of an edge or of evidence did to ln|M| = ln|N| - d ln|A|: the change is at most `error` too large,
@@ -194,6 +196,25 @@ class Engine {
   /// holds the change already.
   virtual Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                                   const ComponentEvidence& evidence) = 0;
+
+  /// Forgets a reward that was learned before, at the node where `evidence` holds it no more. N loses a row: with
+  /// u = N^{-1} phi_i(x), N as it is without the reward, q = x.u_i and w as it was before,
+  ///
+  ///     w -= u (a - x.w_i),  C_j += u_j u_j^T / (1 + q),  ln|N| -= ln(1 + q).
+  ///
+  /// Nothing, if this would leave too few digits of the belief: then it means nothing until rebuild is called. The
+  /// context is not zero.
+  [[nodiscard]] virtual std::optional<Changed> forget(std::size_t node, std::span<const double> context, double reward,
+                                                      const ComponentEvidence& evidence) {
+    std::vector<double> contexts;
+    std::vector<double> rewards;
+    for (std::size_t c = 0; c < context.size(); ++c) {
+      for (std::size_t r = c; r < context.size(); ++r) contexts.push_back(context[c] * context[r]);
+      rewards.push_back(reward * context[c]);
+    }
+    return change_evidence(
+        node, {.contexts = contexts, .rewards = rewards, .count = 1, .squared_rewards = reward * reward}, -1, evidence);
+  }
 
   /// Computes the belief anew from the prior matrix and the evidence, whatever it was before. If it throws, it can be
   /// called again.

@@ -5,16 +5,25 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace goblin {
 
-/// Rank-one terms that a matrix does not contain yet: C = stored - sum of v v^T, v of d numbers each.
+/// Whether a term that waits is one that N loses, in the flags of all that wait.
+[[nodiscard]] inline bool is_loss(std::uint32_t losses, std::size_t term) { return ((losses >> term) & 1U) != 0; }
+/// What v v^T counts for in what N^{-1} loses.
+[[nodiscard]] inline double sign_of(std::uint32_t losses, std::size_t term) {
+  return is_loss(losses, term) ? -1.0 : 1.0;
+}
+
+/// Rank-one terms that a matrix does not contain yet: C = stored - sum of sign v v^T, v of d numbers each.
 struct PendingTerms {
   const double* first = nullptr;
   std::size_t stride = 0;
   std::size_t count = 0;
+  std::uint32_t losses = 0;  // a bit for each, from the lowest: its sign is -1
 };
 
 /// x.w and x^T C x for each context x, C given by its lower triangle: column(c)[r] is the entry (r, c), r >= c, without
@@ -61,7 +70,7 @@ void evaluate_contexts(std::size_t dimension, const double* mean, Column column,
         odd += term[r + 1] * x[r + 1];
       }
       if (r < dimension) even += term[r] * x[r];
-      variance -= (even + odd) * (even + odd);
+      variance -= sign_of(pending.losses, k) * (even + odd) * (even + odd);
     }
     for (std::size_t lane = 0; lane < used; ++lane) {
       means[first + lane] = mean_sum[lane];

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <type_traits>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,25 +15,26 @@ namespace goblin::experiment {
 namespace {
 
 constexpr FileKind cell_file{"cell", {'G', 'O', 'B', 'C', 'E', 'L', 'L', '\n'}, 1};
-constexpr FileKind time_file{"time of a cell", {'G', 'O', 'B', 'T', 'I', 'M', 'E', '\n'}, 1};
+constexpr FileKind costs_file{"costs of a cell", {'G', 'O', 'B', 'C', 'O', 'S', 'T', '\n'}, 1};
 
 /// Goes up with every change of what the same cell finds: of a policy, an engine, a world or the clustering.
 constexpr int simulation = 2;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-std::string exploration_of(const Setting& setting) {
-  if (setting.printed_bound) return "printed";
-  if (!setting.exploration) return fmt::format("alpha-{}", setting.alpha);
-  std::string name = name_of(*setting.exploration);
+/// What the paper's rule goes by is its alpha; the names of other rules have signs that file names had better not have.
+std::string rule_of(const Setting& setting) {
+  if (!setting.printed_bound && !setting.exploration) return fmt::format("alpha-{}", setting.alpha);
+  std::string name = setting.printed_bound ? "printed" : exploration_of(setting);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == ':' || c == '+'; }, '-');
   return name;
 }
 
 std::string folder_of(const Setting& setting) {
-  std::string name = fmt::format("{}-{}-scale-{}", name_of(setting.policy), exploration_of(setting), setting.scale);
+  std::string name = fmt::format("{}-{}-scale-{}", name_of(setting.policy), rule_of(setting), setting.scale);
   if (setting.grouping.clusters > 0) name += fmt::format("-clusters-{}", setting.grouping.clusters);
   if (setting.grouping.cluster_size > 0) name += fmt::format("-size-{}", setting.grouping.cluster_size);
+  for (const auto& [option, value] : options_of(setting)) name += fmt::format("-{}-{}", option, value);
   return name;
 }
 
@@ -73,6 +75,38 @@ std::string name_of(const Grouping& grouping) {
   return {};
 }
 
+std::string exploration_of(const Setting& setting) {
+  if (setting.printed_bound) return "printed_bound";
+  return name_of(setting.exploration.value_or(Exploration::ucb(setting.alpha)));
+}
+
+std::vector<std::pair<std::string_view, std::string>> options_of(const Setting& setting) {
+  const Setting standard;
+  std::vector<std::pair<std::string_view, std::string>> options;
+  const auto add = [&options](std::string_view name, const auto& value, const auto& otherwise) {
+    if (value == otherwise) return;
+    if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
+      options.emplace_back(name, name_of(value));
+    } else {
+      options.emplace_back(name, fmt::format("{}", value));
+    }
+  };
+  add("coupling", setting.coupling, standard.coupling);
+  add("laplacian", setting.laplacian, standard.laplacian);
+  add("hub", setting.hub.weight, standard.hub.weight);
+  add("hub-ridge", setting.hub.ridge, standard.hub.ridge);
+  add("buckets", setting.hash.buckets, standard.hash.buckets);
+  add("hash-seed", setting.hash.seed, standard.hash.seed);
+  add("club-graph", setting.club.graph, standard.club.graph);
+  add("separation", setting.club.separation, standard.club.separation);
+  add("club-seed", setting.club.seed, standard.club.seed);
+  add("moving-clusters", setting.dynucb.clusters, standard.dynucb.clusters);
+  add("dynucb-seed", setting.dynucb.seed, standard.dynucb.seed);
+  add("window", setting.forgetting.window, standard.forgetting.window);
+  add("discount", setting.forgetting.discount, standard.forgetting.discount);
+  return options;
+}
+
 CellStore::CellStore(std::filesystem::path folder) : folder_(std::move(folder)) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
@@ -82,7 +116,7 @@ CellStore::CellStore(std::filesystem::path folder) : folder_(std::move(folder)) 
 
 std::filesystem::path CellStore::path(const Cell& cell) const { return folder_ / (name_of(cell) + ".cell"); }
 
-std::filesystem::path CellStore::time_path(const Cell& cell) const { return folder_ / (name_of(cell) + ".seconds"); }
+std::filesystem::path CellStore::costs_path(const Cell& cell) const { return folder_ / (name_of(cell) + ".costs"); }
 
 std::optional<Outcome> CellStore::load(const Cell& cell) const {
   const std::string key = key_of(cell);
@@ -100,9 +134,12 @@ std::optional<Outcome> CellStore::load(const Cell& cell) const {
     return !outcome.curve.empty() && outcome.last().round == cell.rounds;
   });
   if (!found) return std::nullopt;
-  read_file(time_path(cell), time_file, key, [&](BinaryReader& in) {
+  read_file(costs_path(cell), costs_file, key, [&](BinaryReader& in) {
     const auto seconds = in.number<double>();
-    if (std::isfinite(seconds) && seconds >= 0.0) outcome.seconds = seconds;
+    const auto bytes = in.number<std::uint64_t>();
+    if (!std::isfinite(seconds) || seconds < 0.0) return false;
+    outcome.seconds = seconds;
+    outcome.bytes = bytes;
     return true;
   });
   return outcome;
@@ -114,9 +151,10 @@ void CellStore::save(const Cell& cell, const Outcome& outcome) const {
   std::filesystem::create_directories(file.parent_path(), error);
   if (error) throw std::system_error(error, fmt::format("{}: cannot be made", file.parent_path().string()));
   if (outcome.seconds) {
-    write_checked_file(time_path(cell), time_file, [&](BinaryWriter& out) {
+    write_checked_file(costs_path(cell), costs_file, [&](BinaryWriter& out) {
       out.text(key_of(cell));
       out.number(*outcome.seconds);
+      out.number(outcome.bytes.value_or(0));
     });
   }
   write_checked_file(file, cell_file, [&](BinaryWriter& out) {

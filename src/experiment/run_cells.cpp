@@ -54,23 +54,35 @@ void add_bounds(Outcome& outcome, const Bandit& bandit, const world::LinearTruth
   const double smoothness = bandit.smoothness(truth.user_vectors);
   for (Point& point : outcome.curve) {
     point.regret_bound = regret_bound(
-        point.round, point.log_determinant, bandit.options().ridge,
+        point.round, point.log_determinant, bandit.prior_precision(),
         {.noise = truth.noise, .delta = delta, .context_length = truth.context_length, .smoothness = smoothness});
   }
+}
+
+BanditOptions bandit_options_of(const Setting& setting, std::size_t dimension) {
+  // Contexts times the scale are the same as all that A has divided by its square.
+  const double factor = 1.0 / (setting.scale * setting.scale);
+  BanditOptions options{.dimension = dimension, .alpha = setting.alpha, .exploration = setting.exploration};
+  options.ridge = factor * info_of(setting.policy).usual_ridge;
+  options.coupling = factor * setting.coupling;
+  options.laplacian = setting.laplacian;
+  options.hub = {.weight = factor * setting.hub.weight, .ridge = factor * setting.hub.ridge};
+  options.hash = setting.hash;
+  options.club = setting.club;
+  options.dynucb = setting.dynucb;
+  options.forgetting = setting.forgetting;
+  return options;
 }
 
 /// Nothing if it was stopped.
 std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, const RunOptions& options) {
   const auto world = cell.condition->world_at(cell.seed);
   const Setting& setting = cell.setting;
-  BanditOptions bandit_options{
-      .dimension = world->dimension(), .alpha = setting.alpha, .exploration = setting.exploration};
-  bandit_options.ridge = bandit_options.coupling = 1.0 / (setting.scale * setting.scale);
   Labels clusters;
   if (uses_clusters(setting.policy)) clusters = clusterings.get(cell, world->graph()).get();
   const auto truth = world->truth();
   const bool a_node_each = has_node_per_user(setting.policy);
-  auto bandit = Bandit::make(setting.policy, world->graph(), clusters, bandit_options);
+  auto bandit = Bandit::make(setting.policy, world->graph(), clusters, bandit_options_of(setting, world->dimension()));
   if (setting.printed_bound) {
     if (!truth || !a_node_each) throw std::invalid_argument("printed_bound: needs known vectors and a node a user");
     bandit.set_exploration(Exploration::printed_bound(
@@ -83,7 +95,10 @@ std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, cons
                                .keep_going = options.keep_going});
   if (trace.rounds < cell.rounds) return std::nullopt;
   Outcome outcome;
-  if (options.clock) outcome.seconds = trace.seconds;
+  if (options.clock) {
+    outcome.seconds = trace.seconds;
+    outcome.bytes = trace.bandit.bytes;
+  }
   for (const TraceRow& row : trace.rows) {
     outcome.curve.push_back({.round = row.round,
                              .reward = row.reward,

@@ -81,15 +81,13 @@ std::vector<Finalist> choose(const Study& study, const Contender& contender, Dea
 }  // namespace
 
 std::vector<Setting> Contender::settings() const {
+  if (!given.empty()) return given;
   std::vector<Setting> settings;
   for (const Grouping& grouping : groupings) {
     for (const double scale : scales) {
       for (const double alpha : alphas) {
         settings.push_back(
             {.policy = policy, .alpha = alpha, .scale = scale, .grouping = grouping, .printed_bound = printed_bound});
-      }
-      for (const Exploration& exploration : explorations) {
-        settings.push_back({.policy = policy, .scale = scale, .grouping = grouping, .exploration = exploration});
       }
     }
   }

@@ -85,6 +85,21 @@ Graph random(const RandomOptions& options) {
   return {options.nodes, edges};
 }
 
+Graph random_pairs(std::size_t nodes, double probability, Random random) {
+  if (!(probability >= 0.0 && probability <= 1.0)) {
+    throw std::invalid_argument(fmt::format("probability: {} (must be between 0 and 1)", probability));
+  }
+  std::vector<Edge> edges;
+  // From a pair that is joined to the next: (0, 1), (0, 2), (1, 2), (0, 3), ...
+  std::uint64_t a = 0;
+  for (std::uint64_t b = 1; probability > 0.0 && b < nodes; ++a) {
+    a += random.failures(probability);
+    while (a >= b && b < nodes) a -= b++;
+    if (b < nodes) edges.push_back({static_cast<NodeId>(a), static_cast<NodeId>(b)});
+  }
+  return {nodes, edges};
+}
+
 Communities communities(const CommunityOptions& options) {
   check(options);
   Random random(options.seed);

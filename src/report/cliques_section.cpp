@@ -43,7 +43,7 @@ noise has flipped pairs of users, and payoffs with noise. gob.lin.macro and gob.
 paper has the other three here.</p>
 )");
   text += claims_of(report, "4cliques");
-  text += figure_of(report, "4cliques");
+  text += figure_of(report.figures, "4cliques");
   append(text, R"(<h3>At the end</h3>
 <p>Normalized cumulative reward, mean ± standard error over the evaluation seeds; the best in bold. Differences
 are paired: same users, contexts and noise.</p>

@@ -11,15 +11,6 @@ using experiment::Entry;
 using experiment::Estimate;
 using experiment::Finalist;
 
-std::string milliseconds(const Finalist& finalist) {
-  double sum = 0.0;
-  for (const auto& outcome : finalist.outcomes) {
-    if (!outcome.seconds) return "–";
-    sum += 1e3 * *outcome.seconds / static_cast<double>(outcome.last().round);
-  }
-  return number(sum / static_cast<double>(finalist.outcomes.size()));
-}
-
 }  // namespace
 
 std::string dataset_section(const Report& report, const experiment::paper::DatasetResult& dataset) {
@@ -38,7 +29,7 @@ std::string dataset_section(const Report& report, const experiment::paper::Datas
           : R"(<strong>The files are a reconstruction</strong> of the published set: the same users, contacts, pages and tags
 by number, but not bit for bit the paper's.)");
   text += claims_of(report, dataset.result.study.name);
-  text += figure_of(report, dataset.result.study.name);
+  text += figure_of(report.figures, dataset.result.study.name);
   append(text, R"(<h3>At the end</h3>
 <p>Normalized cumulative reward after {} rounds, mean ± standard error over the evaluation seeds. “Cluster
 sizes” of the paper are read both ways; the reading that did better on the tuning seeds stands for the policy in

@@ -87,7 +87,7 @@ std::string name_of_node(NodeId node, bool is_cluster) {
 
 NameOf names_in(const Bandit& bandit, const Explanation& explanation) {
   if (explanation.per_node) {
-    const bool clusters = uses_clusters(bandit.policy());
+    const bool clusters = has_clusters(bandit.policy());
     return [clusters](NodeId node) { return name_of_node(node, clusters); };
   }
   return [graph = bandit.graph()](NodeId user) {

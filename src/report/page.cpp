@@ -13,15 +13,8 @@ using experiment::paper::DatasetResult;
 std::string head_of(const Report& report) {
   std::string text;
   const auto& options = report.results.plan.options;
-  append(text, R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>A Gang of Bandits, reproduced</title>
-<style>{}</style></head><body>
-)",
-         html_style());
-  append(text, R"(<h1>A Gang of Bandits, reproduced</h1>
-<p class="soft">Every experiment of the paper, run again with goblin {}: <code>{}</code></p>
+  text += page_head("A Gang of Bandits, reproduced");
+  append(text, R"(<p class="soft">Every experiment of the paper, run again with goblin {}: <code>{}</code></p>
 )",
          html_escaped(report.version), html_escaped(report.command));
   if (options.quick) {
@@ -74,11 +67,11 @@ std::string beyond_section(const Report& report) {
   append(text, "<h2 id=\"beyond\">Beyond the paper</h2>\n");
   if (!report.results.curve.empty()) {
     append(text, "<h3>What graph noise costs</h3>\n");
-    text += figure_of(report, "graph-noise");
+    text += figure_of(report.figures, "graph-noise");
   }
   for (const DatasetResult& dataset : report.results.datasets) {
     append(text, "<h3>How many clusters: {}</h3>\n", dataset.result.study.title);
-    text += figure_of(report, "clusters-" + dataset.result.study.name);
+    text += figure_of(report.figures, "clusters-" + dataset.result.study.name);
   }
   return text;
 }

@@ -48,6 +48,7 @@ std::string words_of(const experiment::Setting& setting) {
   const std::string rule = setting.exploration ? name_of(*setting.exploration) : fmt::format("alpha {}", setting.alpha);
   std::string text = fmt::format("{}, scale {}", rule, setting.scale);
   if (const auto grouping = experiment::name_of(setting.grouping); !grouping.empty()) text += ", " + grouping;
+  for (const auto& [option, value] : experiment::options_of(setting)) text += fmt::format(", {} {}", option, value);
   return text;
 }
 
@@ -59,8 +60,39 @@ experiment::Estimate difference(const experiment::Finalist& a, const experiment:
   return experiment::estimate(values);
 }
 
-std::string swatch(std::string_view policy) {
-  return fmt::format("<span class=\"swatch\" style=\"background:{}\"></span>", colour_of(policy));
+std::string milliseconds(const experiment::Finalist& finalist) {
+  double sum = 0.0;
+  for (const auto& outcome : finalist.outcomes) {
+    if (!outcome.seconds) return "–";
+    sum += 1e3 * *outcome.seconds / static_cast<double>(outcome.last().round);
+  }
+  return number(sum / static_cast<double>(finalist.outcomes.size()));
+}
+
+std::string megabytes(const experiment::Finalist& finalist) {
+  double sum = 0.0;
+  for (const auto& outcome : finalist.outcomes) {
+    if (!outcome.bytes) return "–";
+    sum += 1e-6 * static_cast<double>(*outcome.bytes);
+  }
+  return number(sum / static_cast<double>(finalist.outcomes.size()));
+}
+
+std::string page_head(std::string_view title) {
+  return fmt::format(R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{0}</title>
+<style>{1}</style></head><body>
+<h1>{0}</h1>
+)",
+                     html_escaped(title), html_style());
+}
+
+std::string swatch(std::string_view policy) { return colour_swatch(colour_of(policy)); }
+
+std::string colour_swatch(std::string_view colour) {
+  return fmt::format("<span class=\"swatch\" style=\"background:{}\"></span>", colour);
 }
 
 std::string number_cell(const std::string& text, bool best) {
@@ -69,8 +101,8 @@ std::string number_cell(const std::string& text, bool best) {
 
 std::string text_cell(std::string_view html) { return fmt::format("<td class=\"text\">{}</td>", html); }
 
-std::string verdict_cell(Verdict verdict) {
-  return fmt::format("<td class=\"verdict {}\">{}</td>", class_of(verdict), name_of(verdict));
+std::string verdict_cell(Verdict verdict, std::string_view words) {
+  return fmt::format("<td class=\"verdict {}\">{}</td>", class_of(verdict), words.empty() ? name_of(verdict) : words);
 }
 
 std::string table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
@@ -108,9 +140,9 @@ std::string claims_of(const Report& report, std::string_view part) {
   return text;
 }
 
-std::string figure_of(const Report& report, std::string_view name) {
+std::string figure_of(std::span<const DrawnFigure> figures, std::string_view name) {
   std::string text;
-  for (const DrawnFigure& drawn : report.figures) {
+  for (const DrawnFigure& drawn : figures) {
     if (drawn.figure.name != name) continue;
     append(text, "<figure><div class=\"panels columns-{}\">\n", drawn.figure.columns);
     for (const std::string& panel : drawn.panels) append(text, "<div>{}</div>\n", panel);

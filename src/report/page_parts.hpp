@@ -29,18 +29,27 @@ void append(std::string& text, fmt::format_string<Values...> format, Values&&...
 [[nodiscard]] std::string grouped(std::uint64_t value);
 /// "1, 2, 3", or "1 to 20" where there are more.
 [[nodiscard]] std::string list_of(std::span<const std::uint64_t> seeds);
-/// "alpha 0.1, scale 1, 50 clusters"
+/// "alpha 0.1, scale 1, 50 clusters", and what else differs from the defaults
 [[nodiscard]] std::string words_of(const experiment::Setting& setting);
 
 /// The mean difference of the normalized rewards, seed by seed.
 [[nodiscard]] experiment::Estimate difference(const experiment::Finalist& a, const experiment::Finalist& b);
 
-/// A spot in the policy's colour.
+/// What a round took on average, in milliseconds, and the bandit at the end, in millions of bytes; a dash where that is
+/// not known.
+[[nodiscard]] std::string milliseconds(const experiment::Finalist& finalist);
+[[nodiscard]] std::string megabytes(const experiment::Finalist& finalist);
+
+/// The beginning of a page, up to its body.
+[[nodiscard]] std::string page_head(std::string_view title);
+/// A spot in a colour: the policy's, or a given one.
 [[nodiscard]] std::string swatch(std::string_view policy);
+[[nodiscard]] std::string colour_swatch(std::string_view colour);
 /// Cells of a table. text_cell takes HTML; what is not HTML yet has to be escaped.
 [[nodiscard]] std::string number_cell(const std::string& text, bool best = false);
 [[nodiscard]] std::string text_cell(std::string_view html);
-[[nodiscard]] std::string verdict_cell(Verdict verdict);
+/// In the verdict's own words, or in others.
+[[nodiscard]] std::string verdict_cell(Verdict verdict, std::string_view words = {});
 /// Cells that are no cells of a table yet become some.
 [[nodiscard]] std::string table(const std::vector<std::string>& head,
                                 const std::vector<std::vector<std::string>>& rows);
@@ -48,6 +57,6 @@ void append(std::string& text, fmt::format_string<Values...> format, Values&&...
 /// The claims of a part of the report with all their differences.
 [[nodiscard]] std::string claims_of(const Report& report, std::string_view part);
 /// The figure of that name; nothing if there is none.
-[[nodiscard]] std::string figure_of(const Report& report, std::string_view name);
+[[nodiscard]] std::string figure_of(std::span<const DrawnFigure> figures, std::string_view name);
 
 }  // namespace goblin::report

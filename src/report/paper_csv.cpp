@@ -1,17 +1,12 @@
 #include "goblin/report/page.hpp"
+#include "report/study_csv.hpp"
 
 #include <fmt/format.h>
 
 namespace goblin::report {
 namespace {
 
-using experiment::StudyResult;
 using experiment::paper::Results;
-
-struct NamedStudy {
-  std::string_view name;
-  const StudyResult* result;
-};
 
 std::vector<NamedStudy> all_studies(const Results& results) {
   std::vector<NamedStudy> studies;
@@ -23,14 +18,6 @@ std::vector<NamedStudy> all_studies(const Results& results) {
     studies.push_back({"clusters", &each.trade_off});
   }
   return studies;
-}
-
-std::string or_empty(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
-
-std::string setting_of(const experiment::Setting& setting) {
-  return fmt::format("{},{},{},{}", goblin::name_of(setting.policy),
-                     setting.printed_bound || setting.exploration ? "" : fmt::format("{}", setting.alpha),
-                     setting.scale, experiment::name_of(setting.grouping));
 }
 
 }  // namespace
@@ -51,40 +38,8 @@ void write_verdicts_csv(std::ostream& out, const Report& report) {
   write(report.hindsight, "hindsight");
 }
 
-void write_results_csv(std::ostream& out, const Results& results) {
-  out << "study,world,contender,role,policy,alpha,scale,grouping,seed,rounds,reward,random_reward,normalized_reward,"
-         "regret,"
-         "regret_bound,log_determinant\n";
-  for (const auto& [name, study] : all_studies(results)) {
-    for (const auto& entry : study->entries) {
-      for (const auto& finalist : entry.finalists) {
-        for (std::size_t k = 0; k < finalist.outcomes.size(); ++k) {
-          const auto& last = finalist.outcomes[k].last();
-          out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name, study->study.condition.key, entry.name,
-                             &finalist == &entry.tuned() ? "tuned" : "other", setting_of(finalist.setting),
-                             study->study.evaluation_seeds[k], last.round, last.reward, last.random_reward,
-                             last.normalized_reward(), or_empty(last.regret), or_empty(last.regret_bound),
-                             last.log_determinant);
-        }
-      }
-    }
-  }
-}
+void write_results_csv(std::ostream& out, const Results& results) { write_study_results(out, all_studies(results)); }
 
-void write_times_csv(std::ostream& out, const Results& results) {
-  out << "study,world,contender,policy,alpha,scale,grouping,seed,seconds\n";
-  for (const auto& [name, study] : all_studies(results)) {
-    for (const auto& entry : study->entries) {
-      for (const auto& finalist : entry.finalists) {
-        for (std::size_t k = 0; k < finalist.outcomes.size(); ++k) {
-          if (!finalist.outcomes[k].seconds) continue;
-          out << fmt::format("{},{},{},{},{},{:.6f}\n", name, study->study.condition.key, entry.name,
-                             setting_of(finalist.setting), study->study.evaluation_seeds[k],
-                             *finalist.outcomes[k].seconds);
-        }
-      }
-    }
-  }
-}
+void write_times_csv(std::ostream& out, const Results& results) { write_study_costs(out, all_studies(results)); }
 
 }  // namespace goblin::report

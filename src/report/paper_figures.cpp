@@ -1,5 +1,7 @@
 #include "goblin/report/paper_figures.hpp"
 
+#include "report/figure_parts.hpp"
+
 #include <algorithm>
 #include <functional>
 
@@ -15,48 +17,7 @@ using experiment::paper::DatasetResult;
 using experiment::paper::GridResult;
 using experiment::paper::Results;
 
-constexpr double confidence = 0.95;
-constexpr const char* reward_axis = "normalized reward";
-
 std::string_view name(Policy policy) { return goblin::name_of(policy); }
-
-Series series_named(std::string_view label) {
-  return {
-      .label = std::string(label), .colour = std::string(colour_of(label)), .x = {}, .y = {}, .low = {}, .high = {}};
-}
-
-/// How many standard errors wide a confidence interval is to each side; 0 for a single value.
-double margin_of(std::size_t count) { return count < 2 ? 0.0 : experiment::student_quantile(count, confidence); }
-
-/// Adds the mean at x with its confidence interval, where there are at least two values.
-void add_mean(Series& series, double x, std::span<const double> values, double margin) {
-  const auto estimate = experiment::estimate(values);
-  series.x.push_back(x);
-  series.y.push_back(estimate.mean);
-  if (!estimate.standard_error) return;
-  series.low.push_back(estimate.mean - margin * *estimate.standard_error);
-  series.high.push_back(estimate.mean + margin * *estimate.standard_error);
-}
-
-/// The mean over seeds at every recorded round, in thousands.
-Series curve(std::string_view label, const Finalist& finalist, const std::function<double(const Point&)>& value) {
-  Series series = series_named(label);
-  const double margin = margin_of(finalist.outcomes.size());
-  for (std::size_t k = 0; k < finalist.outcomes.front().curve.size(); ++k) {
-    std::vector<double> values;
-    for (const Outcome& outcome : finalist.outcomes) values.push_back(value(outcome.curve[k]));
-    add_mean(series, static_cast<double>(finalist.outcomes.front().curve[k].round) / 1000.0, values, margin);
-  }
-  return series;
-}
-
-double normalized(const Point& point) { return point.normalized_reward(); }
-
-std::vector<double> final_rewards(const Finalist& finalist) {
-  std::vector<double> values;
-  for (const Outcome& outcome : finalist.outcomes) values.push_back(outcome.normalized_reward());
-  return values;
-}
 
 Figure grid_figure(const Results& results) {
   Figure figure{.name = "4cliques",
@@ -68,7 +29,7 @@ Figure grid_figure(const Results& results) {
   for (const GridResult& at : results.grid) {
     Panel panel{.title = fmt::format("graph noise {:.1f} %, payoff noise {}",
                                      100.0 * at.graph_noise / experiment::paper::clique_edges, at.payoff_noise),
-                .x_label = "rounds (thousands)",
+                .x_label = rounds_axis,
                 .y_label = reward_axis,
                 .series = {}};
     for (const auto& entry : at.result.entries) panel.series.push_back(curve(entry.name, entry.tuned(), normalized));
@@ -78,8 +39,7 @@ Figure grid_figure(const Results& results) {
 }
 
 Figure dataset_figure(const DatasetResult& dataset) {
-  Panel panel{
-      .title = dataset.result.study.title, .x_label = "rounds (thousands)", .y_label = reward_axis, .series = {}};
+  Panel panel{.title = dataset.result.study.title, .x_label = rounds_axis, .y_label = reward_axis, .series = {}};
   for (const Policy policy : paper_policies) {
     panel.series.push_back(curve(name(policy), dataset.entry(name(policy)).tuned(), normalized));
   }
@@ -93,11 +53,11 @@ Figure dataset_figure(const DatasetResult& dataset) {
 
 Figure theorem_figure(const experiment::StudyResult& result) {
   Panel regret{.title = "regret and the bound of Theorem 1",
-               .x_label = "rounds (thousands)",
+               .x_label = rounds_axis,
                .y_label = "cumulative regret",
                .series = {},
                .log_y = true};
-  Panel volume{.title = "ln|M_t|", .x_label = "rounds (thousands)", .y_label = "ln|M_t|", .series = {}};
+  Panel volume{.title = "ln|M_t|", .x_label = rounds_axis, .y_label = "ln|M_t|", .series = {}};
   for (const auto& entry : result.entries) {
     const Finalist& finalist = entry.tuned();
     regret.series.push_back(curve(entry.name, finalist, [](const Point& point) { return point.regret.value(); }));

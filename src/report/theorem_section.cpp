@@ -15,7 +15,7 @@ prints, true norm and noise known (delta = 0.1).</p>
   text += claims_of(report, "theorem");
   std::vector<std::vector<std::string>> rows;
   for (const experiment::StudyResult& study : report.results.theorem) {
-    text += figure_of(report, "theorem-" + study.study.name);
+    text += figure_of(report.figures, "theorem-" + study.study.name);
     for (const experiment::Entry& entry : study.entries) {
       std::vector<double> regrets;
       std::vector<double> bounds;

@@ -76,7 +76,7 @@ void Linear::round(std::uint64_t t, Round& round) const {
   const std::size_t d = options_.dimension;
   Random random(options_.seed, options_.repetition, t);
   round.user = static_cast<NodeId>(random.below(graph_.node_count()));
-  const auto vector = std::span(user_vectors_).subspan(round.user * d, d);
+  const auto vector = vectors_at(t).subspan(round.user * d, d);
   round.items.clear();
   round.contexts.resize(options_.arms * d);
   round.payoffs.resize(options_.arms);

@@ -124,7 +124,7 @@ TEST(Replay, unknown_users_join_without_friends) {
       events += fmt::format("{{\"user\": \"{}\", \"contexts\": [[{}, 1], [1, {}]], \"rewards\": [{}, 0.5]}}\n",
                             t % 3 == 0 ? "ann" : fmt::format("new {}", t % 4), 0.1 * t, 0.2 * t, t % 5);
     }
-    const bool checked = policy != Policy::linucb_hash;
+    const bool checked = !finds_clusters(policy) && policy != Policy::linucb_hash;
     const auto replayed = run(bandit, events, checked);
     EXPECT_EQ(replayed.error, "") << name_of(policy);
     EXPECT_EQ(replayed.summary.new_users, 4);
@@ -244,6 +244,8 @@ TEST(Replay, check_has_a_limit) {
   auto learned = make();
   learned.update("ann", std::vector<double>{1.0, 0.0}, 1.0);
   EXPECT_EQ(run(learned, "", true).error, "--check: the bandit has learned 1 rewards (must be 0)");
+  auto found = make(Policy::dynucb);
+  EXPECT_EQ(run(found, "", true).error, "--check: the policy is dynucb (must be one whose clusters do not move)");
 }
 
 // A solver that is stopped too early is not the printed algorithm, and check must notice.
@@ -307,11 +309,11 @@ TEST(Replay, a_number_is_the_user_with_these_digits) {
 // A line that is refused leaves nothing behind, not even its user.
 TEST(Replay, the_user_of_a_bad_event_does_not_join) {
   for (const Policy policy : all_policies) {
-    const bool checked = policy != Policy::linucb_hash;
-    // Hashing makes contexts longer.
-    const std::string too_long =
-        std::string("context: length 1e+09 (must be at most ") + (policy == Policy::linucb_hash ? "" : "30000");
+    // The smallest ridge counts, which may be the hub's; and hashing makes contexts longer.
+    const char* const longest = policy == Policy::linucb_hash ? "" : has_hub(policy) ? "3000 " : "30000 ";
+    const std::string too_long = std::string("context: length 1e+09 (must be at most ") + longest;
     auto bandit = make(policy);
+    const bool checked = !finds_clusters(policy) && policy != Policy::linucb_hash;
     const auto decided = run(bandit, R"({"user": "newbie", "contexts": [[1, 0], [1e9, 0]]})", checked);
     EXPECT_THAT(decided.error, HasSubstr("standard input:1: candidate 1: " + too_long));
     EXPECT_THAT(run(bandit, R"({"user": "newbie", "context": [1e9, 0], "reward": 1})", checked).error,

@@ -149,7 +149,7 @@ TEST_F(ReproduceCommand, an_interrupted_run_resumes_to_identical_files) {
   const auto resumed = goblin(std::string(small_run) + "--threads 2 --out stopped");
   EXPECT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, Not(HasSubstr(", 0 of them found")));
-  const auto same = shell("diff -r -x times.csv -x '*.seconds' -x '*.pdf' whole stopped");
+  const auto same = shell("diff -r -x times.csv -x '*.costs' -x '*.pdf' whole stopped");
   EXPECT_EQ(same.code, 0) << same.output;
 }
 
@@ -176,6 +176,51 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   EXPECT_EQ(shell(cells).output, "2\n");
 }
 
+TEST_F(ReproduceCommand, compares_rivals) {
+  const std::string rivals = "reproduce rivals --quick --rounds 8 --seeds 2 --out report ";
+  const auto run = goblin(rivals);
+  ASSERT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("without --data, Last.fm and Delicious are left out"),
+                                HasSubstr("Does the social graph pay?"), HasSubstr("report/rivals.html"),
+                                HasSubstr("4 settings each, in 5 worlds")));
+  const std::string page = read("report/rivals.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("This is the quick run"), HasSubstr("<svg role=\"img\""), Not(HasSubstr("src="))));
+
+  // The differences of the table, computed anew from the rewards of each seed.
+  std::map<std::string, double> rewards;
+  for (const Row& row : rows_of(read("report/csv/rivals-results.csv"))) {
+    rewards[row.at("study") + " " + row.at("contender") + " " + row.at("seed")] =
+        std::stod(row.at("normalized_reward"));
+    EXPECT_FALSE(row.at("exploration").empty());
+  }
+  std::set<std::string> contenders;
+  for (const Row& row : rows_of(read("report/csv/rivals.csv"))) {
+    contenders.insert(row.at("contender"));
+    EXPECT_THAT(page, HasSubstr(row.at("contender")));
+    EXPECT_GT(std::stod(row.at("megabytes")), 0.0) << row.at("contender");
+    if (row.at("contender") == "gob.lin") continue;
+    double mean = 0.0;
+    for (const char* seed : {" 1", " 2"}) {
+      mean += 0.5 * (rewards.at(row.at("study") + " " + row.at("contender") + seed) -
+                     rewards.at(row.at("study") + " gob.lin" + seed));
+    }
+    EXPECT_NEAR(std::stod(row.at("difference")), mean, 1e-9);
+    const double low = std::stod(row.at("difference_low"));
+    const double high = std::stod(row.at("difference_high"));
+    EXPECT_EQ(row.at("standing"), low > 0.0 ? "ahead" : high < 0.0 ? "behind" : "not decided");
+  }
+  EXPECT_TRUE(contenders.contains("gob.lin thompson"));
+  for (const char* file :
+       {"figures/rivals-4cliques.svg", "figures/rivals-drift.pdf", "csv/rivals-times.csv", "rivals.md"}) {
+    EXPECT_GT(read(std::string("report/") + file).size(), 500U) << file;
+  }
+
+  const auto again = goblin(rivals + "--json");
+  ASSERT_EQ(again.code, 0) << again.output;
+  EXPECT_THAT(again.output, AllOf(HasSubstr(R"("minus_gob_lin": )"), HasSubstr(R"("standing": )")));
+  EXPECT_EQ(read("report/rivals.html"), page) << "the same cells, the same page";
+}
+
 TEST_F(ReproduceCommand, says_what_is_missing) {
   const auto no_data = goblin("reproduce lastfm --quick");
   EXPECT_EQ(no_data.code, 2);
@@ -190,6 +235,8 @@ TEST_F(ReproduceCommand, says_what_is_missing) {
   const auto no_gnuplot = shell("PATH=/nowhere '" GOBLIN_COMMAND "' " + std::string(small_run));
   EXPECT_EQ(no_gnuplot.code, 1);
   EXPECT_THAT(no_gnuplot.output, HasSubstr("gnuplot-nox"));
+  EXPECT_EQ(goblin("reproduce rivals --quick --data nowhere").code, 3);
+  EXPECT_EQ(goblin("reproduce rivals --seeds 1").code, 2);
   EXPECT_EQ(goblin("reproduce everything").code, 2);
   EXPECT_EQ(goblin("reproduce cliques --seeds 1").code, 2);
   EXPECT_EQ(goblin("reproduce cliques --rounds -5").code, 2);

@@ -59,6 +59,38 @@ TEST_F(SimulateCommand, tries_ways_to_choose) {
                                    HasSubstr("\ncliques,gob.lin,,0,0,1,"), HasSubstr(",thompson:0.2\n")));
 }
 
+TEST_F(SimulateCommand, policies_have_options_of_their_own) {
+  const std::string run = "--rounds 200 --cliques 2 --clique-size 4 --dimension 3 --policy club dynucb ";
+  const std::string usual = json(run);
+  for (const char* option : {"--club-graph complete", "--separation 0.01", "--dynucb-clusters 3", "--dynucb-seed 5"}) {
+    EXPECT_NE(json(run + option), usual) << option;
+  }
+  EXPECT_NE(json(run + "--club-graph random --separation 0.1"),
+            json(run + "--club-graph random --separation 0.1 --club-seed 2"));
+  const auto other = goblin("simulate --policy gob.lin --separation 0.3");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.output, HasSubstr("--separation: must not be given without the policy club"));
+  const auto unknown = goblin("simulate --policy club --club-graph friends");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("club.graph: 'friends' (must be social, complete or random)"));
+}
+
+TEST_F(SimulateCommand, tastes_can_change_after_some_rounds) {
+  const std::string run = "--cliques 2 --clique-size 4 --dimension 3 --policy gob.lin --trace-every 30 --rounds ";
+  const std::string calm = json(run + "60 --trace calm.csv");
+  const std::string drifting = json(run + "60 --trace drifting.csv --drift-after 30");
+  EXPECT_NE(calm, drifting);
+  EXPECT_THAT(drifting, AllOf(HasSubstr(R"("regret_bound": null)"), ::testing::ContainsRegex(R"("regret": [0-9])")));
+  const auto first_row = [](const std::string& csv) {
+    const std::size_t begin = csv.find('\n');
+    return csv.substr(begin, csv.find('\n', begin + 1) - begin);
+  };
+  EXPECT_EQ(first_row(read("drifting.csv")), first_row(read("calm.csv")));
+  EXPECT_NE(read("drifting.csv"), read("calm.csv"));
+  EXPECT_EQ(goblin("simulate --world linear --graph edges.tsv --drift-after 5").code, 2);
+  EXPECT_EQ(goblin("simulate --drift-after 0").code, 2);
+}
+
 TEST_F(SimulateCommand, finds_the_same_on_any_number_of_threads) {
   const std::string run =
       "--rounds 60 --repetitions 3 --cliques 3 --clique-size 5 --dimension 4 --graph-noise 9 --payoff-noise 0.3 "

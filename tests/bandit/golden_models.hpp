@@ -26,7 +26,7 @@ inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
   const std::size_t nodes = shared ? 1 : policy == Policy::gob_lin_macro ? 3 : 5;
   BanditOptions options{.dimension = 2, .alpha = 0.25, .ridge = 0.5, .coupling = 1.5, .engine = {.kind = kind}};
   options.hash = {.buckets = 12, .seed = 3};
-  for (std::size_t node = 0; node < nodes; ++node) {
+  for (std::size_t node = 0; node < nodes && !finds_clusters(policy); ++node) {
     options.node_ridges.push_back(0.5 + 0.25 * static_cast<double>(node));
   }
   auto bandit = Bandit::make(policy, friends, uses_clusters(policy) ? clusters : std::vector<NodeId>{}, options);

@@ -94,7 +94,7 @@ TEST_P(Merge, two_halves_are_the_whole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, Merge,
-                         ::testing::Combine(::testing::ValuesIn(all_policies),
+                         ::testing::Combine(::testing::ValuesIn(policies_with_fixed_nodes()),
                                             ::testing::Values(EngineKind::dense, EngineKind::sparse, EngineKind::local),
                                             ::testing::Range<std::size_t>(0, scenarios().size())),
                          [](const auto& test) {

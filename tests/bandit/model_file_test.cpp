@@ -174,8 +174,9 @@ TEST(OldModelFiles, of_version_1_are_refused_by_name) {
 class GoldenModelFiles : public ::testing::TestWithParam<int> {};
 
 TEST_P(GoldenModelFiles, load) {
-  for (const Policy policy : all_policies) {
-    if (GetParam() < 4 && !info_of(policy).is_in_paper) continue;  // there were no others then
+  const auto policies =
+      GetParam() < 4 ? std::span<const Policy>(paper_policies) : std::span<const Policy>(all_policies);
+  for (const Policy policy : policies) {
     for (const EngineKind kind : golden_engines) {
       const std::string name = golden_name(GetParam(), policy, kind);
       auto loaded = Bandit::load(golden_folder / name);

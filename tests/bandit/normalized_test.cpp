@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Cholesky>
@@ -453,6 +454,43 @@ TEST_P(Normalized, decides_while_edges_change) {
   stop = true;
   reader.join();
   expect_same(shared.snapshot(), expected, 1e-8);
+}
+
+/// The belief is that of the rewards that are left, or of all with their weights.
+TEST_P(Normalized, forgets) {
+  constexpr std::size_t count = 90;
+  for (const Forgetting& forgetting : {Forgetting{.window = 25}, Forgetting{.discount = 0.8}}) {
+    SCOPED_TRACE(forgetting.window);
+    BanditOptions given = options(3);
+    given.forgetting = forgetting;
+    auto bandit = Bandit::gob_lin(scenario.graph, given);
+    for (std::size_t t = 0; t < 40; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    std::vector<Scenario::Round> rounds;
+    std::vector<Observation> batch;
+    for (std::size_t t = 40; t < count; ++t) rounds.push_back(scenario.round(t));
+    for (const auto& round : rounds) batch.push_back({round.user, round.context(0), round.rewards[0]});
+    bandit.update(std::span(batch).first(8));
+    bandit.update(std::span(batch).subspan(8));
+    bandit.add_edge(0, 7, 1.5);
+    bandit = Bandit::from_bytes(bandit.to_bytes());
+
+    given.forgetting = {};
+    auto expected = Bandit::gob_lin(scenario.graph, given);
+    expected.add_edge(0, 7, 1.5);
+    std::vector<double> weights(scenario.graph.node_count(), 1.0);  // of a user's next older reward
+    for (std::size_t t = count; t-- > 0;) {
+      const auto round = scenario.round(t);
+      double weight = forgetting.window == 0 || count - t <= forgetting.window ? 1.0 : 0.0;
+      if (forgetting.window == 0) weight = std::exchange(weights[round.user], 0.8 * weights[round.user]);
+      std::vector<double> x(round.context(0).begin(), round.context(0).end());
+      for (double& value : x) value *= std::sqrt(weight);
+      expected.update(round.user, x, std::sqrt(weight) * round.rewards[0]);
+    }
+    expect_same(bandit, expected, 1e-8);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(all, Normalized, ::testing::Values(EngineKind::dense, EngineKind::sparse, EngineKind::local),

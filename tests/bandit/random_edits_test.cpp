@@ -105,7 +105,7 @@ TEST_P(RandomEdits, leave_no_trace) {
 
 INSTANTIATE_TEST_SUITE_P(all, RandomEdits,
                          ::testing::Combine(::testing::Values(Policy::gob_lin, Policy::gob_lin_macro,
-                                                              Policy::gob_lin_block),
+                                                              Policy::gob_lin_block, Policy::gob_lin_hub),
                                             ::testing::Values(EngineKind::dense, EngineKind::sparse, EngineKind::local,
                                                               EngineKind::automatic)),
                          [](const auto& test) {

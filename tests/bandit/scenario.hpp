@@ -79,6 +79,15 @@ inline std::vector<Scenario> scenarios() {
   return all;
 }
 
+/// Those whose users stay at their nodes, whatever is learned.
+inline std::vector<Policy> policies_with_fixed_nodes() {
+  std::vector<Policy> all;
+  for (const Policy policy : all_policies) {
+    if (!finds_clusters(policy)) all.push_back(policy);
+  }
+  return all;
+}
+
 inline std::string test_name(Policy policy) {
   std::string name(name_of(policy));
   for (char& c : name) {

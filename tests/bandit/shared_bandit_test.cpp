@@ -246,10 +246,58 @@ TEST(SharedBandit, bounds_hold_while_a_reward_spreads) {
   done = true;
 }
 
+/// Rewards that leave a window, or count less, while others decide.
+TEST_P(SharedBanditTest, forgets_while_others_decide) {
+  const Scenario world = small_world();
+  for (const Forgetting& forgetting : {Forgetting{.window = 20}, Forgetting{.discount = 0.8}}) {
+    for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro}) {
+      BanditOptions options = made(world).options();
+      options.forgetting = forgetting;
+      const auto make = [&] { return Bandit::make(policy, world.graph, world.clusters_for(policy), options); };
+      const auto play = [&](auto& bandit) {
+        for (std::uint64_t t = 0; t < 80; ++t) learn(bandit, world, t);
+        std::vector<Scenario::Round> rounds;
+        std::vector<Observation> batch;
+        for (std::uint64_t t = 80; t < 100; ++t) rounds.push_back(world.round(t));
+        for (const auto& round : rounds) batch.push_back({round.user, round.context(0), round.rewards[0]});
+        bandit.update(std::span(batch).first(4));
+        bandit.update(batch);
+        bandit.add_edge(3, 9, 0.5);
+        // Long contexts come and go: the belief is computed anew.
+        std::vector<double> context(world.dimension, 5000.0);
+        bandit.update(4, context, 1.0);
+        for (std::uint64_t t = 100; t < 130; ++t) learn(bandit, world, t);
+      };
+      Bandit plain = make();
+      play(plain);
+      SharedBandit shared(make());
+      const auto contexts = world.round(5000).contexts;
+      std::atomic<bool> done = false;
+      {
+        std::vector<std::jthread> readers;
+        for (NodeId reader = 0; reader < 2; ++reader) {
+          readers.emplace_back([&, reader] {
+            Decision decision;
+            for (NodeId user = reader; !done; user = (user + 1) % 30) {
+              shared.select(user, {contexts, world.dimension}, {}, decision);
+              EXPECT_TRUE(std::ranges::all_of(decision.scores, [](double score) { return std::isfinite(score); }));
+              EXPECT_EQ(shared.covariance(user).size(), world.dimension * world.dimension);
+            }
+          });
+        }
+        play(shared);
+        done = true;
+      }
+      expect_alike(shared.snapshot(), plain, world);
+      EXPECT_NEAR(shared.log_determinant(), plain.log_determinant(), 1e-6 + plain.log_determinant_error());
+    }
+  }
+}
+
 /// Threads that do everything at once leave what one that did it all would leave.
 TEST_P(SharedBanditTest, everything_at_the_same_time) {
   const Scenario world = small_world();
-  for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind}) {
+  for (const Policy policy : {Policy::gob_lin, Policy::gob_lin_macro, Policy::linucb_ind, Policy::gob_lin_hub}) {
     SCOPED_TRACE(name_of(policy));
     SharedBandit shared(made(world, policy));
     std::atomic<std::size_t> at_work = 4;

@@ -45,8 +45,8 @@ TEST(CellStore, gives_back_what_was_saved) {
   const Condition condition = small_cliques();
   const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
   EXPECT_FALSE(store.load(cell));
-  const Outcome outcome{.curve = {{10, 1.5, 0.25, 3.0, {}, {}}, {20, 2.5, 0.5, 4.0, 1.0 / 3.0, 100.0}},
-                        .seconds = 0.125};
+  const Outcome outcome{
+      .curve = {{10, 1.5, 0.25, 3.0, {}, {}}, {20, 2.5, 0.5, 4.0, 1.0 / 3.0, 100.0}}, .seconds = 0.125, .bytes = 4096};
   store.save(cell, outcome);
   const auto found = store.load(cell);
   ASSERT_TRUE(found);
@@ -58,6 +58,7 @@ TEST(CellStore, gives_back_what_was_saved) {
   EXPECT_EQ(found->last().regret_bound, 100.0);
   EXPECT_EQ(found->last().log_determinant, 4.0);
   EXPECT_EQ(found->seconds, 0.125);
+  EXPECT_EQ(found->bytes, 4096U);
 }
 
 TEST(CellStore, other_cells_are_other_files) {
@@ -84,6 +85,53 @@ TEST(CellStore, other_cells_are_other_files) {
   EXPECT_EQ(store.path(others[9]).string().find_first_of(":+"), std::string::npos);
 }
 
+/// Every option that a setting has, set to something else, one at a time.
+TEST(CellStore, every_option_of_a_setting_has_a_place_in_the_path) {
+  const std::vector<std::function<void(Setting&)>> changes = {
+      [](Setting& s) { s.coupling = 0.0; },
+      [](Setting& s) { s.laplacian = Laplacian::normalized; },
+      [](Setting& s) { s.hub.weight = 0.5; },
+      [](Setting& s) { s.hub.ridge = 0.5; },
+      [](Setting& s) { s.hash.buckets = 5; },
+      [](Setting& s) { s.hash.seed = 5; },
+      [](Setting& s) { s.club.graph = ClubGraph::complete; },
+      [](Setting& s) { s.club.graph = ClubGraph::random; },
+      [](Setting& s) { s.club.separation = 5.0; },
+      [](Setting& s) { s.club.seed = 5; },
+      [](Setting& s) { s.dynucb.clusters = 5; },
+      [](Setting& s) { s.dynucb.seed = 5; },
+      [](Setting& s) { s.forgetting.window = 5; },
+      [](Setting& s) { s.forgetting.discount = 0.5; },
+      [](Setting& s) { s.grouping.clusters = 5; },
+      [](Setting& s) { s.grouping.cluster_size = 5; },
+      [](Setting& s) { s.exploration = Exploration::square_cb(5.0); },
+      [](Setting& s) { s.exploration = Exploration::greedy(); },
+      [](Setting& s) { s.exploration = Exploration::printed_bound({.noise = 5.0}); },
+      [](Setting& s) { s.printed_bound = true; }};
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  Cell cell{&condition, {.policy = Policy::gob_lin, .alpha = 0.25}, 7, 20};
+  std::set<std::string> names = {store.path(cell).string()};
+  EXPECT_TRUE(store.path(cell).string().ends_with("gob.lin-alpha-0.25-scale-1/rounds-20-seed-7.cell"))
+      << "defaults stay out of the path";
+  for (const auto& change : changes) {
+    Cell changed = cell;
+    change(changed.setting);
+    EXPECT_NE(changed.setting, cell.setting);
+    names.insert(store.path(changed).string());
+  }
+  // All at once, and each left out of that.
+  for (std::size_t left_out = 0; left_out <= changes.size(); ++left_out) {
+    Cell changed = cell;
+    for (std::size_t k = 0; k < changes.size(); ++k) {
+      if (k != left_out) changes[k](changed.setting);
+    }
+    names.insert(store.path(changed).string());
+  }
+  EXPECT_EQ(names.size(), 1 + changes.size() + 1 + changes.size() - 4) << "a later rule or graph hides an earlier one";
+}
+
 TEST(CellStore, a_damaged_or_misplaced_file_is_as_good_as_none) {
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");
@@ -108,7 +156,7 @@ TEST(CellStore, what_another_goblin_found_is_not_taken) {
   const CellStore store(folder / "cells");
   const Condition condition = small_cliques();
   const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
-  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = {}});
+  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = {}, .bytes = {}});
   ASSERT_TRUE(store.load(cell));
 
   // The same file as an older goblin would have written it.
@@ -139,15 +187,15 @@ TEST(CellStore, what_another_goblin_found_is_not_taken) {
   EXPECT_TRUE(store.load(cell));
 }
 
-TEST(CellStore, a_damaged_time_is_not_known) {
+TEST(CellStore, damaged_costs_are_not_known) {
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");
   const Condition condition = small_cliques();
   const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
-  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = 12.5});
+  store.save(cell, {.curve = {{20, 2.5, 0.5, 4.0, {}, {}}}, .seconds = 12.5, .bytes = 1000});
   ASSERT_EQ(store.load(cell)->seconds, 12.5);
   auto file = store.path(cell);
-  file.replace_extension(".seconds");
+  file.replace_extension(".costs");
   const std::string good = content_of(file);
   for (std::size_t size = 0; size < good.size(); ++size) {
     write_file(file, good.substr(0, size));

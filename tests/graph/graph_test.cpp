@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -157,6 +158,32 @@ TEST(Generators, cliques) {
   EXPECT_EQ(graph.node_count(), 100);
   EXPECT_EQ(graph.edge_count(), 1200);
   EXPECT_EQ(graph.components().count(), 4);
+}
+
+TEST(Generators, random_pairs_have_their_probability) {
+  constexpr std::size_t nodes = 9;
+  std::map<std::pair<NodeId, NodeId>, int> drawn;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    const Graph graph = generate::random_pairs(nodes, 0.3, Random(seed));
+    ASSERT_EQ(graph.node_count(), nodes);
+    for (const Edge& edge : graph.edges()) {
+      ASSERT_EQ(edge.weight, 1.0);
+      ++drawn[{edge.a, edge.b}];
+    }
+  }
+  EXPECT_EQ(drawn.size(), nodes * (nodes - 1) / 2);
+  for (const auto& [pair, count] : drawn) EXPECT_NEAR(count, 1200, 5 * 29) << pair.first << " " << pair.second;
+  EXPECT_EQ(generate::random_pairs(5, 1.0, Random(1)).edge_count(), 10);
+  EXPECT_EQ(generate::random_pairs(5, 0.0, Random(1)).edge_count(), 0);
+  EXPECT_EQ(generate::random_pairs(1000, 1e-300, Random(1)).edge_count(), 0);
+  EXPECT_EQ(generate::random_pairs(0, 0.5, Random(1)).node_count(), 0);
+  EXPECT_THROW((void)generate::random_pairs(5, 1.5, Random(1)), std::invalid_argument);
+  // The same everywhere, and many nodes without looking at every pair.
+  const auto edges = generate::random_pairs(1'000'000, 2e-11, Random(3)).edges();
+  ASSERT_EQ(edges.size(), 9);
+  EXPECT_EQ(edges[0].a, 54610);
+  EXPECT_EQ(edges[0].b, 780165);
+  EXPECT_EQ(edges[8].b, 747914);
 }
 
 TEST(Generators, communities) {

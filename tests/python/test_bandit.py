@@ -23,8 +23,11 @@ KINDS: list[Any] = [
     goblin.LinUcbInd,
     lambda *args, **kwargs: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **kwargs),
     lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
+    goblin.GobLinHub,
     lambda *args, **kwargs: goblin.LinUcbHash(*args, buckets=32, **kwargs),
 ]
+#: Those whose users change their clusters as rewards come in.
+FINDERS: list[Any] = [goblin.Club, goblin.DynUcb]
 
 
 def trained(kind: Any = goblin.GobLin, edges: Any = PATH, rewards: int = 30) -> goblin.Bandit:
@@ -33,6 +36,16 @@ def trained(kind: Any = goblin.GobLin, edges: Any = PATH, rewards: int = 30) -> 
     for _ in range(rewards):
         bandit.update(bandit.users[random.integers(3)], random.normal(size=3), random.normal())
     return bandit
+
+
+def hub_prior(laplacian: Any, hub: float = 1.0, hub_ridge: float = 0.01, ridge: Any = 0.01) -> Any:
+    """A of ``GobLinHub``; the hub comes first."""
+    n = len(laplacian)
+    A = np.zeros((n + 1, n + 1))
+    A[0, 0] = hub_ridge + n * hub
+    A[0, 1:] = A[1:, 0] = -hub
+    A[1:, 1:] = laplacian + np.diag(np.broadcast_to(ridge, n) + hub)
+    return A
 
 
 def same_belief(a: goblin.Bandit, b: goblin.Bandit, tolerance: float = 0.0) -> bool:
@@ -71,6 +84,8 @@ def test_scores_are_the_formula(kind: Any, random: np.random.Generator) -> None:
         A, node_of = np.eye(2) + np.array([[1, -1], [-1, 1]]), {"ann": 0, "bob": 0, "cat": 1}
     if bandit.policy == "gob.lin.block":
         A = np.eye(3) + np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])
+    if bandit.policy == "gob.lin.hub":
+        A, node_of = hub_prior(np.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])), {"ann": 1, "bob": 2, "cat": 3}
     N = np.kron(A, np.eye(2))
     c = np.zeros(len(N))
     for t in range(25):
@@ -515,9 +530,80 @@ def test_defaults_are_those_of_the_library() -> None:
     assert goblin.sweep(goblin.Cliques(), "linucb-sin", rounds=1).traces[0].alpha == 0.1
 
 
+def test_a_hub_has_its_own_numbers() -> None:
+    laplacian = 2.0 * np.array([[1, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    for ridge in (0.3, [0.1, 0.2, 0.4]):
+        bandit = goblin.GobLinHub(PATH, dimension=1, hub=0.7, hub_ridge=0.2, ridge=ridge, coupling=2.0)
+        covariance = np.linalg.inv(hub_prior(laplacian, 0.7, 0.2, ridge))
+        for k, user in enumerate(bandit.users):
+            assert bandit.covariance(user)[0, 0] == pytest.approx(covariance[k + 1, k + 1])
+        assert np.all(bandit.ridge == ridge)
+        assert bandit.add_user("dan") is None
+        assert np.shape(bandit.ridge) in [(), (4,)]
+    assert bandit.summary()["nodes"] == 5
+    alone = goblin.GobLinHub(PATH, dimension=1, coupling=0.0)
+    assert alone.summary()["edges"] == 3
+    assert goblin.GobLinHub(PATH, dimension=1).ridge == 0.01
+    for wrong, message in (({"hub": 0}, r"^hub.weight: 0 \(must be above"), ({"hub_ridge": -1}, "^hub.ridge: -1 ")):
+        with pytest.raises(ValueError, match=message):
+            goblin.GobLinHub(PATH, dimension=1, **wrong)
+    with pytest.raises(TypeError, match=r"^hub: "):
+        goblin.GobLinHub(PATH, dimension=1, hub="strong")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="GobLin has no option 'hub'"):
+        goblin.GobLin(PATH, dimension=1, hub=1.0)  # type: ignore[call-arg]
+
+
 def test_policies_are_those_of_the_library() -> None:
-    assert set(goblin.policies) == {kind(PATH, dimension=1).policy for kind in KINDS}
+    assert set(goblin.policies) == {kind(PATH, dimension=1).policy for kind in KINDS + FINDERS}
     assert set(_core.clustered_policies()) == {"gob.lin.macro", "gob.lin.block"}
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_found_clusters_are_kept_and_go_on(kind: Any, tmp_path: Path, random: np.random.Generator) -> None:
+    bandit = kind(PATH, dimension=3, alpha=0.2)
+    X, users = random.normal(size=(200, 3)), random.choice(bandit.users, size=200)
+    rewards = np.where(users == "cat", -1.0, 1.0) * X[:, 0]
+    whole = bandit.copy().partial_fit(users, X, rewards)
+    for user, x, reward in zip(users[:120], X, rewards, strict=False):
+        bandit.update(user, x, reward)
+    bandit.save(tmp_path / "model")
+    for half in (goblin.load(tmp_path / "model"), pickle.loads(pickle.dumps(bandit))):
+        assert type(half) is kind
+        half.partial_fit(users[120:], X[120:], rewards[120:])
+        assert same_belief(half, whole)
+        assert [half.cluster(user) for user in half.users] == [whole.cluster(user) for user in whole.users]
+    assert whole.summary()["clusters"] == len({whole.cluster(user) for user in whole.users})
+    assert sum(one.value for one in whole.explain("ann", X[0]).contributions) == pytest.approx(
+        whole.explain("ann", X[0]).mean
+    )
+
+
+@pytest.mark.parametrize("kind", FINDERS)
+def test_found_clusters_say_what_they_cannot_do(kind: Any) -> None:
+    bandit = kind(PATH, dimension=1)
+    with pytest.raises(ValueError, match=r"^policy: \w+ \(must be one whose clusters are given"):
+        bandit.move_user("ann", 0)
+    with pytest.raises(ValueError, match=r"^policy: \w+ \(must be one whose clusters are given"):
+        bandit.merge(bandit.copy())
+    with pytest.raises(ValueError, match=r"^cluster: 0 \(must not be given"):
+        bandit.add_user("dan", cluster=0)
+    with pytest.raises(ValueError, match=r"^evidence_per_node: true \(must be false for"):
+        kind(PATH, dimension=1, evidence_per_node=True)
+    with pytest.raises(ValueError, match=r"^ridge: shape \(3,\) \(must be one number\)$"):
+        kind(PATH, dimension=1, ridge=[1.0, 2.0, 3.0])
+
+
+def test_options_of_found_clusters_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"^club.graph: 'x' \(must be social, complete or random\)$"):
+        goblin.Club(PATH, graph="x")
+    with pytest.raises(ValueError, match=r"^club.separation: -1 \(must be finite and at least 0\)$"):
+        goblin.Club(PATH, separation=-1)
+    with pytest.raises(ValueError, match=r"^seed: "):
+        goblin.Club(PATH, seed=-1)
+    with pytest.raises(ValueError, match=r"^clusters: 0 "):
+        goblin.DynUcb(PATH, clusters=0)
+    assert goblin.Club(PATH, dimension=1, graph="complete").summary()["clusters"] == 1
+    assert goblin.DynUcb(PATH, dimension=1, clusters=7).summary()["nodes"] == 7
 
 
 def test_friends_that_are_refused_are_named() -> None:

@@ -73,7 +73,7 @@ def python_blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/exploration.md", "docs/explain.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/exploration.md", "docs/explain.md", "docs/forgetting.md", "docs/python.md"])
 def test_programs_in_pages(page: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The python blocks of a page are one program."""
     blocks = python_blocks(source / page)

@@ -55,6 +55,18 @@ def test_simulate_is_the_loop_one_would_write() -> None:
     assert trace.seconds > 0 and trace.summary["rewards"] == 150
 
 
+def test_tastes_can_change() -> None:
+    calm, world = small(seed=3), small(seed=3, drift_after=50)
+    for t in (0, 49):
+        assert np.array_equal(world.round(t).payoffs, calm.round(t).payoffs)
+    assert np.array_equal(world.round(50).X, calm.round(50).X)
+    assert not np.allclose(world.round(50).payoffs, calm.round(50).payoffs)
+    trace = goblin.simulate(goblin.GobLin(world.graph, dimension=4), world, rounds=100)
+    assert trace.regret is not None and trace.regret_bound is None
+    with pytest.raises(ValueError, match="drift_after"):
+        small(drift_after=0)
+
+
 @pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
 def test_columns_go_into_frames(frame: Any) -> None:
     trace = goblin.simulate(goblin.GobLin(small().graph, dimension=4), small(), rounds=100, record_every=10)

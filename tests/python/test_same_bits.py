@@ -18,6 +18,9 @@ POLICIES = {
     "gob.lin": goblin.GobLin,
     "gob.lin.macro": goblin.GobLinMacro,
     "gob.lin.block": goblin.GobLinBlock,
+    "gob.lin.hub": goblin.GobLinHub,
+    "club": goblin.Club,
+    "dynucb": goblin.DynUcb,
 }
 CLUSTERED = ("gob.lin.macro", "gob.lin.block")
 

@@ -119,6 +119,55 @@ TEST(Cliques, of_any_number_and_size) {
   EXPECT_THROW(Cliques({.payoff_noise = -0.1}), std::invalid_argument);
 }
 
+TEST(Cliques, tastes_that_change_are_the_same_world_until_then) {
+  const CliquesOptions options{
+      .cliques = 3, .size = 4, .dimension = 5, .graph_noise = 6.0, .payoff_noise = 0.25, .seed = 9, .repetition = 2};
+  CliquesOptions drifting = options;
+  drifting.drift_after = 40;
+  const Cliques calm(options);
+  const Cliques world(drifting);
+  EXPECT_EQ(world.graph().edge_count(), calm.graph().edge_count());
+  for (std::uint64_t t = 0; t < 40; ++t) expect_same(world.round(t), calm.round(t));
+
+  // Afterwards users, contexts and noise are the same, but what is expected is that of other vectors.
+  for (std::uint64_t t = 40; t < 80; ++t) {
+    const Round now = world.round(t);
+    const Round otherwise = calm.round(t);
+    EXPECT_EQ(now.user, otherwise.user);
+    EXPECT_EQ(now.contexts, otherwise.contexts);
+    for (std::size_t arm = 0; arm < now.payoffs.size(); ++arm) {
+      EXPECT_NE(now.expected[arm], otherwise.expected[arm]);
+      EXPECT_LE(std::abs(now.expected[arm]), 1.0) << "a unit vector times a unit vector";
+      EXPECT_NEAR(now.payoffs[arm] - now.expected[arm], otherwise.payoffs[arm] - otherwise.expected[arm], 1e-12);
+    }
+  }
+  EXPECT_TRUE(calm.truth());
+  EXPECT_FALSE(world.truth()) << "Theorem 1 speaks of users with one vector each";
+  drifting.drift_after = 0;
+  EXPECT_THROW(Cliques{drifting}, std::invalid_argument);
+}
+
+/// The vector of a clique after the change, solved for from what is expected of as many contexts as it has numbers.
+TEST(Cliques, everybody_in_a_clique_changes_to_the_same_unit_vector) {
+  const Cliques world({.cliques = 2, .size = 3, .dimension = 2, .arms = 2, .drift_after = 1, .seed = 4});
+  std::vector<std::vector<double>> vectors(6);
+  for (std::uint64_t t = 1; t < 60; ++t) {
+    const Round round = world.round(t);
+    const auto a = round.context(0);
+    const auto b = round.context(1);
+    const double determinant = a[0] * b[1] - a[1] * b[0];
+    if (std::abs(determinant) < 0.1) continue;
+    vectors[round.user] = {(round.expected[0] * b[1] - round.expected[1] * a[1]) / determinant,
+                           (round.expected[1] * a[0] - round.expected[0] * b[0]) / determinant};
+  }
+  for (std::size_t user = 0; user < 6; ++user) {
+    ASSERT_EQ(vectors[user].size(), 2U) << "user " << user << " did not come";
+    EXPECT_NEAR(dot(vectors[user], vectors[user]), 1.0, 1e-9);
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(vectors[user][k], vectors[user / 3 * 3][k], 1e-9);
+  }
+  EXPECT_GT(std::abs(vectors[0][0] - vectors[3][0]), 1e-3);
+}
+
 /// Flips are independent with probability p = 250 / 4950: over 200 graphs, their mean is within 4.5 deviations of 250,
 /// and inside cliques (1200 of the pairs) they are as likely as outside.
 TEST(Cliques, graph_noise_is_the_expected_number_of_flipped_pairs) {

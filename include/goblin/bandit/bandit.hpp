@@ -39,7 +39,8 @@ struct BanditOptions {
   double ridge = 1.0;
   double coupling = 1.0;
   /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
-  /// `ridge`. With the normalized Laplacian it is a user's ridge as that of all is, not divided by the degree.
+  /// `ridge`. With gob.lin.hub it is one for each user: the hub has HubOptions::ridge. With the normalized Laplacian it
+  /// is a user's ridge as that of all is, not divided by the degree.
   std::vector<double> node_ridges = {};
   /// Where users share nodes (linucb-sin, gob.lin.macro, linucb.hash), evidence is kept for each user, d (d + 3) / 2
   /// numbers from the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to
@@ -172,7 +173,8 @@ struct BanditSummary {
   EngineKind asked_engine = EngineKind::automatic;
   std::size_t users = 0;
   std::size_t nodes = 0;
-  std::size_t edges = 0;  ///< between nodes
+  std::size_t clusters = 0;  ///< that somebody is in, where the policy has clusters
+  std::size_t edges = 0;     ///< between nodes
   std::size_t rewards = 0;
   std::size_t unconverged_solves = 0;  ///< that ended above the tolerance
   std::size_t bytes = 0;               ///< in all, with the social graph and the evidence
@@ -221,7 +223,15 @@ class Bandit {
   static Bandit gob_lin(const Graph& users, const BanditOptions& options);
   static Bandit gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
+  /// Not the paper's. HubOptions says why `ridge` should be small here, 0.01 for instance.
+  static Bandit gob_lin_hub(const Graph& users, const BanditOptions& options);
+  /// Feature hashing: HashOptions.
   static Bandit linucb_hash(const Graph& users, const BanditOptions& options);
+  /// These two find clusters themselves, as rewards come in; one belief for each, and no edges between them.
+  /// BanditOptions::club and BanditOptions::dynucb say how. Which cluster a user is in depends on the order of the
+  /// rewards, so a batch is learned one by one, in a copy of the bandit, and two bandits cannot be merged.
+  static Bandit club(const Graph& users, const BanditOptions& options);
+  static Bandit dynucb(const Graph& users, const BanditOptions& options);
   /// Any of them; the clusters are for the policies that use them and must be empty for the others. Throws
   /// CapacityError, before it allocates, if the bandit would not fit.
   static Bandit make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
@@ -284,7 +294,8 @@ class Bandit {
   void check_new_user(std::span<const double> context, double reward = 0.0) const;
 
   /// A user without friends; gives the index. In a bandit whose users have names a new one needs a new name, in the
-  /// others it must have none. Policies with clusters put the user into the given cluster or a new one.
+  /// others it must have none. Policies with clusters put the user into the given cluster or a new one. gob.lin.hub
+  /// joins the user to the hub, which costs as much as an edge.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
@@ -303,8 +314,8 @@ class Bandit {
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
-  /// coupling and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the engines
-  /// may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
+  /// coupling, hub and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the
+  /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
   /// that the other has evidence of.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
@@ -331,7 +342,8 @@ class Bandit {
   /// The user's cluster, where the policy has clusters, and the node that decides for the user.
   [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
   [[nodiscard]] NodeId node(UserRef user) const;
-  /// The users' graph as it is now, and the policy's graph over the nodes.
+  /// The users' graph as it is now, and the policy's graph over the nodes. With gob.lin.hub the latter has the weights
+  /// that A has: coupling times those of friends, and HubOptions::weight.
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
   /// What was learned from a user's rewards; valid until the next change of the bandit.
@@ -349,10 +361,12 @@ class Bandit {
   [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
   /// numbers each, user after user), with the Laplacian of the options. Users who share a node must have the same
-  /// vector; not for linucb.hash, where that says little.
+  /// vector; a hub has the one that makes the sum smallest. Not for linucb.hash, where that says little.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
-  /// Theorem 1 after the rewards learned so far. With linucb.hash the context length is that of hashed contexts, at
-  /// least sqrt(2) times as long.
+  /// x^T C_i x is at most |x|^2 / prior_precision() for every user, whatever was learned: the smallest ridge, or more
+  /// with a hub, which knows more of users than their ridges say; with linucb.hash less, as contexts become longer.
+  [[nodiscard]] double prior_precision() const;
+  /// Theorem 1 after the rewards learned so far.
   [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;
 
   [[nodiscard]] BanditSummary summary() const;
@@ -375,6 +389,9 @@ class Bandit {
   struct State;
   void check_some(std::span<const Observation> batch, std::size_t first, std::size_t end) const;
   void check_some(const RewardTable& table, std::size_t first, std::size_t end) const;
+  // The two halves of add_user, for those who let others decide meanwhile.
+  NodeId add_user_alone(std::string_view name, std::optional<NodeId> cluster);
+  void join_to_hub(NodeId user);
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
   friend class SharedBandit;

@@ -69,7 +69,7 @@ struct Explanation {
   NodeId own = 0;
   /// How the contributors hang together with the user: edges among all of them and those on a shortest way between.
   /// They are those that rewards pass over, where every user has a node; those of Bandit::graph where users share
-  /// nodes.
+  /// nodes, or a hub joins everybody.
   std::vector<Edge> edges;
   EngineKind engine = EngineKind::dense;
   SolveSummary solve;

@@ -17,10 +17,25 @@ namespace goblin {
 /// | `gob.lin`       | one per user              | the social graph                                          |
 /// | `gob.lin.macro` | one per cluster           | weight = weight of the social edges between two clusters  |
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
+/// | `gob.lin.hub`   | one per user, and a hub   | the social graph, and one from the hub to every user      |
 /// | `linucb.hash`   | one, shared by everybody, | none                                                      |
 /// |                 | of HashOptions::buckets   |                                                           |
 /// |                 | numbers                   |                                                           |
-enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, linucb_hash };
+/// | `club`          | one per cluster           | none; clusters fall apart as rewards come in              |
+/// | `dynucb`        | one per cluster           | none; users change the cluster as rewards come in         |
+///
+/// The hub is node 0, which nobody is; user u has the node u + 1.
+enum class Policy {
+  linucb_sin,
+  linucb_ind,
+  gob_lin,
+  gob_lin_macro,
+  gob_lin_block,
+  gob_lin_hub,
+  linucb_hash,
+  club,
+  dynucb
+};
 
 /// What there is to say about a policy.
 struct PolicyInfo {
@@ -29,8 +44,14 @@ struct PolicyInfo {
   std::string_view knows;         ///< what it knows of the social graph, in a few words
   std::string_view colour;        ///< of its line in every figure, "#rrggbb"
   bool uses_clusters = false;     ///< needs a clustering of the users
+  bool finds_clusters = false;    ///< makes one as rewards come in
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
   bool is_in_paper = true;        ///< one of the paper's five
+  bool has_hub = false;           ///< node 0 is nobody's, and joined to everybody
+  /// BanditOptions::ridge where nobody says otherwise: on the command line, in Python and in experiments.
+  double usual_ridge = 1.0;
+  /// Why it cannot forget (Forgetting); empty where it can.
+  std::string_view cannot_forget = {};
 };
 
 /// The one list of policies, in the order of the enumeration: names, help texts and figures are made from it.
@@ -54,12 +75,35 @@ inline constexpr std::array policy_table = {
                .knows = "the edges inside clusters",
                .colour = "#a865d0",
                .uses_clusters = true},
+    PolicyInfo{.policy = Policy::gob_lin_hub,
+               .name = "gob.lin.hub",
+               .knows = "all of it, and what everybody likes",
+               .colour = "#c9a227",
+               .is_in_paper = false,
+               .has_hub = true,
+               .usual_ridge = 0.01},
     PolicyInfo{.policy = Policy::linucb_hash,
                .name = "linucb.hash",
                .knows = "nothing: users share hashed features",
-               .colour = "#b8890b",
+               .colour = "#6d4c41",
                .has_node_per_user = false,
                .is_in_paper = false},
+    PolicyInfo{.policy = Policy::club,
+               .name = "club",
+               .knows = "who may be alike, until rewards say otherwise",
+               .colour = "#c2185b",
+               .finds_clusters = true,
+               .has_node_per_user = false,
+               .is_in_paper = false,
+               .cannot_forget = "users whom it has parted are not joined again"},
+    PolicyInfo{.policy = Policy::dynucb,
+               .name = "dynucb",
+               .knows = "nothing: clusters of users with like rewards",
+               .colour = "#00838f",
+               .finds_clusters = true,
+               .has_node_per_user = false,
+               .is_in_paper = false,
+               .cannot_forget = "a user who has moved is not moved back"},
 };
 
 /// All of them, for loops.
@@ -81,7 +125,7 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 /// The policy of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Policy policy_named(std::string_view name);
 
-/// "linucb-sin, linucb-ind, gob.lin, ... or ...", for messages and help texts.
+/// "linucb-sin, linucb-ind, gob.lin, ... or dynucb", for messages and help texts.
 [[nodiscard]] std::string policy_names();
 /// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
 [[nodiscard]] std::string clustered_policy_names();
@@ -89,7 +133,16 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 /// Whether the policy needs a clustering of the users.
 [[nodiscard]] constexpr bool uses_clusters(Policy policy) { return info_of(policy).uses_clusters; }
 
+/// Whether the policy makes a clustering itself, which changes as rewards come in.
+[[nodiscard]] constexpr bool finds_clusters(Policy policy) { return info_of(policy).finds_clusters; }
+
+/// Whether users have clusters, wherever they come from.
+[[nodiscard]] constexpr bool has_clusters(Policy policy) { return uses_clusters(policy) || finds_clusters(policy); }
+
 /// Whether every user has a node of their own, as Theorem 1 has it.
 [[nodiscard]] constexpr bool has_node_per_user(Policy policy) { return info_of(policy).has_node_per_user; }
+
+/// Whether there is a node that nobody is and that is joined to everybody. It is node 0.
+[[nodiscard]] constexpr bool has_hub(Policy policy) { return info_of(policy).has_hub; }
 
 }  // namespace goblin

@@ -17,11 +17,18 @@ enum class Laplacian {
 /// The one of that name; throws std::invalid_argument with the names there are.
 [[nodiscard]] Laplacian laplacian_named(std::string_view name);
 
-/// gob.lin.hub: a node that nobody is, joined to everybody. Its vector is what all users have in common.
+/// gob.lin.hub: a node that nobody is, joined to everybody. Its vector is what all users have in common, and users are
+/// drawn to it where those of gob.lin are drawn to zero.
+///
+///     A = ridge on the users, hub.ridge on the hub, + coupling L of the friends + hub.weight L of the star
+///
+/// What n users have in common is drawn to zero with n * BanditOptions::ridge + hub.ridge. So that ridge should be
+/// small, too: 0.01, as the command line, Python and the experiments have it, and not the 1 of gob.lin, whose part the
+/// weight plays here. With coupling 0 friends do not count: that is the hierarchical bandit.
 struct HubOptions {
   /// How strongly every user is drawn to the hub; not multiplied by the coupling.
   double weight = 1.0;
-  /// How strongly the hub is drawn to zero. It is small, so that a common taste costs nothing.
+  /// How strongly the hub is drawn to zero.
   double ridge = 0.01;
 
   [[nodiscard]] bool operator==(const HubOptions&) const = default;

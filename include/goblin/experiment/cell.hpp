@@ -2,6 +2,7 @@
 
 #include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
+#include "goblin/bandit/policy_options.hpp"
 #include "goblin/world/world.hpp"
 
 #include <cstddef>
@@ -11,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace goblin::experiment {
@@ -41,7 +44,8 @@ struct Grouping {
 struct Setting {
   Policy policy = Policy::gob_lin;
   double alpha = 0.1;
-  /// All contexts times this; done as ridge = coupling = 1 / scale^2, which is the same.
+  /// All contexts times this; done by dividing by scale^2 what A has: PolicyInfo::usual_ridge, the coupling
+  /// and HubOptions. That is the same.
   double scale = 1.0;
   Grouping grouping = {};
   /// The confidence bound of the paper's Figures 1 and 2 in the place of alpha, with the true norm and noise. For
@@ -49,9 +53,24 @@ struct Setting {
   bool printed_bound = false;
   /// In the place of alpha, if it is set.
   std::optional<Exploration> exploration = {};
+  /// How strongly friends are drawn to each other; 0: not at all.
+  double coupling = 1.0;
+  /// What one policy has that the others have not, as in BanditOptions.
+  Laplacian laplacian = Laplacian::combinatorial;
+  HubOptions hub = {};
+  HashOptions hash = {};
+  ClubOptions club = {};
+  DynucbOptions dynucb = {};
+  Forgetting forgetting = {};
 
   [[nodiscard]] bool operator==(const Setting&) const = default;
 };
+
+/// The rule that a setting chooses by: "ucb:0.1", "thompson:0.2", or "printed_bound" with the true norm and noise.
+[[nodiscard]] std::string exploration_of(const Setting& setting);
+
+/// What differs from the defaults beside policy, rule, scale and grouping, as names and values: "window" and "500".
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string>> options_of(const Setting& setting);
 
 /// One simulation.
 struct Cell {
@@ -77,30 +96,33 @@ struct Point {
 /// What a cell found: about a hundred points, the last of them at the last round.
 struct Outcome {
   std::vector<Point> curve;
-  /// For the simulation alone. Not known where the file with the time was lost.
+  /// For the simulation alone. Not known where the file with the costs was lost.
   std::optional<double> seconds;
+  /// Of the bandit at the end, with the graph and the evidence. Not known where the seconds are not.
+  std::optional<std::uint64_t> bytes;
 
   [[nodiscard]] const Point& last() const { return curve.back(); }
   [[nodiscard]] double normalized_reward() const { return last().normalized_reward(); }
 };
 
 /// Finished cells as files in a folder: CONDITION/SETTING/rounds-T-seed-S.cell holds what was found, which is the same
-/// on every run, and .seconds beside it the time it took, which is not. Each is written all at once or not at all, has
-/// a checksum, and says which goblin wrote it: what another version found is not taken, the cell is run again.
+/// on every run, and .costs beside it the time and the memory it took, which may not be. Each is written all at once or
+/// not at all, has a checksum, and says which goblin wrote it: what another version found is not taken, the cell is run
+/// again.
 class CellStore {
  public:
   /// Makes the folder. Throws std::system_error if nothing can be written there.
   explicit CellStore(std::filesystem::path folder);
 
   /// Nothing if there is no such file, or if it is damaged or of another version: the cell is then to be run again.
-  /// Where only the file with the time is so, the time is not known.
+  /// Where only the file with the costs is so, they are not known.
   [[nodiscard]] std::optional<Outcome> load(const Cell& cell) const;
   /// Throws std::system_error if it cannot be written.
   void save(const Cell& cell, const Outcome& outcome) const;
   [[nodiscard]] std::filesystem::path path(const Cell& cell) const;
 
  private:
-  [[nodiscard]] std::filesystem::path time_path(const Cell& cell) const;
+  [[nodiscard]] std::filesystem::path costs_path(const Cell& cell) const;
 
   std::filesystem::path folder_;
 };

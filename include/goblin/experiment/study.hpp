@@ -17,10 +17,10 @@ struct Contender {
   std::vector<double> scales = {1.0};
   std::vector<Grouping> groupings = {Grouping{}};
   bool printed_bound = false;
-  /// Tried beside the alphas.
-  std::vector<Exploration> explorations = {};
+  /// These, one by one, in the place of all of the above but the name.
+  std::vector<Setting> given = {};
 
-  /// Every combination.
+  /// Those given, or every combination.
   [[nodiscard]] std::vector<Setting> settings() const;
 };
 

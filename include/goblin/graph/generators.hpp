@@ -28,6 +28,9 @@ struct RandomOptions {
 };
 [[nodiscard]] Graph random(const RandomOptions& options);
 
+/// Every pair of nodes is joined with this probability (between 0 and 1), with weight 1. O(nodes + edges).
+[[nodiscard]] Graph random_pairs(std::size_t nodes, double probability, Random random);
+
 /// A graph with communities and a heavy tail of degrees, like a social network.
 struct CommunityOptions {
   std::size_t nodes = 0;

@@ -35,12 +35,13 @@ struct Report {
 void write_verdicts_csv(std::ostream& out, const Report& report);
 
 /// One row for each contender, finalist and evaluation seed:
-/// study,world,contender,role,policy,alpha,scale,grouping,seed,rounds,reward,random_reward,normalized_reward,regret,
-/// regret_bound,log_determinant; the study is grid, graph-noise, theorem, dataset or clusters, the role is tuned, or
-/// other for the finalists beside it.
+/// study,world,contender,role,policy,alpha,scale,grouping,exploration,options,seed,rounds,reward,random_reward,
+/// normalized_reward,regret,regret_bound,log_determinant; the study is grid, graph-noise, theorem, dataset or clusters,
+/// the role is tuned, or other for the finalists beside it.
 void write_results_csv(std::ostream& out, const experiment::paper::Results& results);
 
-/// study,world,contender,policy,alpha,scale,grouping,seed,seconds: what the simulations took, where that is known.
+/// study,world,contender,policy,alpha,scale,grouping,exploration,options,seed,seconds,bytes: the time and the memory
+/// that the simulations took, where that is known.
 void write_times_csv(std::ostream& out, const experiment::paper::Results& results);
 
 }  // namespace goblin::report

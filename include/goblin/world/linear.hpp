@@ -42,6 +42,10 @@ class Linear : public World {
   [[nodiscard]] std::optional<LinearTruth> truth() const override;
   void round(std::uint64_t t, Round& round) const override;
 
+ protected:
+  /// The users' vectors in round t, user after user.
+  [[nodiscard]] virtual std::span<const double> vectors_at(std::uint64_t /*t*/) const { return user_vectors_; }
+
  private:
   Graph graph_;
   std::vector<double> user_vectors_;

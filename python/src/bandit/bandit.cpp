@@ -43,6 +43,9 @@ void bind_bandit(nb::module_& module) {
       nb::sig("def paper_policies() -> tuple[str, ...]"), "The paper's five.");
   module.attr("default_alpha") = BanditOptions().alpha;
   module.attr("default_buckets") = HashOptions().buckets;
+  module.attr("default_hub") = HubOptions().weight;
+  module.attr("default_hub_ridge") = HubOptions().ridge;
+  module.attr("default_separation") = ClubOptions().separation;
   module.def(
       "exploration_names",
       [] {

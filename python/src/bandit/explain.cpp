@@ -18,7 +18,7 @@ nb::object explain(const PythonBandit& self, nb::handle user, nb::handle context
   Explanation explained;
   naming(x, [&] { without_gil([&] { explained = self.bandit.explain(index, x.all(), count); }); });
 
-  const bool clustered = uses_clusters(asked(self, [](const SharedBandit& it) { return it.policy(); }));
+  const bool clustered = has_clusters(asked(self, [](const SharedBandit& it) { return it.policy(); }));
   const auto who = [&](NodeId number) {
     return explained.per_node ? nb::object(nb::int_(number)) : self.users.name(number);
   };

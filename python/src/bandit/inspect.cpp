@@ -44,7 +44,8 @@ nb::object ridge(const PythonBandit& self) {
   const auto [one, of_nodes] = asked(self, [](const SharedBandit& it) {
     BanditOptions options = it.options();
     auto& ridges = options.node_ridges;
-    if (!ridges.empty()) ridges.resize(it.node_count(), options.ridge);  // nodes that came later
+    // Nodes that came later have the one ridge; the hub, which nobody is, is not among them.
+    if (!ridges.empty()) ridges.resize(it.node_count() - (has_hub(it.policy()) ? 1 : 0), options.ridge);
     return std::pair(options.ridge, std::move(ridges));
   });
   return of_nodes.empty() ? nb::cast(one) : array_of(of_nodes);
@@ -107,6 +108,7 @@ nb::dict summary_of(const BanditSummary& summary) {
   result["engine"] = std::string(name_of(summary.asked_engine));
   result["users"] = summary.users;
   result["nodes"] = summary.nodes;
+  result["clusters"] = summary.clusters;
   result["edges"] = summary.edges;
   result["rewards"] = summary.rewards;
   result["unconverged_solves"] = summary.unconverged_solves;

@@ -48,18 +48,19 @@ void set_policy_option(BanditOptions& options, const std::string& name, nb::hand
   if (name == "hub_ridge") options.hub.ridge = number_argument(value, "hub_ridge");
   if (name == "buckets") options.hash.buckets = whole_argument(value, "buckets", 1);
   if (name == "hash_seed") options.hash.seed = whole_argument(value, "hash_seed");
-  if (name == "club_graph") options.club.graph = club_graph_named(text_argument(value, "club_graph"));
+  if (name == "club_graph") options.club.graph = club_graph_named(text_argument(value, "graph"));
   if (name == "separation") options.club.separation = number_argument(value, "separation");
-  if (name == "club_seed") options.club.seed = whole_argument(value, "club_seed");
-  if (name == "dynucb_clusters") options.dynucb.clusters = whole_argument(value, "dynucb_clusters", 1);
-  if (name == "dynucb_seed") options.dynucb.seed = whole_argument(value, "dynucb_seed");
+  if (name == "club_seed") options.club.seed = whole_argument(value, "seed");
+  if (name == "dynucb_clusters") options.dynucb.clusters = whole_argument(value, "clusters", 1);
+  if (name == "dynucb_seed") options.dynucb.seed = whole_argument(value, "seed");
   if (name == "window") options.forgetting.window = whole_argument(value, "window");
   if (name == "discount") options.forgetting.discount = number_argument(value, "discount");
 }
 
-/// The options that are given by name; the others keep the library's defaults.
-BanditOptions options_of(const nb::dict& given) {
+/// The options that are given by name; the others keep the library's defaults, and the ridge that of the policy.
+BanditOptions options_of(Policy policy, const nb::dict& given) {
   BanditOptions options;
+  options.ridge = info_of(policy).usual_ridge;
   options.engine.progress = hear_signals;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
@@ -87,11 +88,12 @@ BanditOptions options_of(const nb::dict& given) {
 void make(PythonBandit* self, const std::string& policy, const PythonGraph& graph, nb::handle clusters,
           const nb::dict& options) {
   const auto labels = labels_of(clusters);
-  const BanditOptions given = options_of(options);
+  const Policy kind = policy_named(policy);
+  const BanditOptions given = options_of(kind, options);
   std::optional<Bandit> bandit;
   {
     const nb::gil_scoped_release released;
-    bandit = Bandit::make(policy_named(policy), graph.graph, labels, given);
+    bandit = Bandit::make(kind, graph.graph, labels, given);
   }
   new (self) PythonBandit(*std::move(bandit), graph.users);
 }

@@ -32,6 +32,11 @@ VectorXd aligned_copy(std::span<const double> values) {
 /// belief is computed anew.
 constexpr double fewest_digits_left = 1e-2;
 
+/// Sums that are taken away leave at least so much of N where it loses most, or the belief is computed anew,
+constexpr double least_left = 1e-4;
+/// and so it is if a variance that grows by that is off by more than this, relatively.
+constexpr double largest_error = 1e-9;
+
 /// How many rank-one updates wait for each other: the larger the matrix, the more a pass over it costs.
 Index waiting_room(Index rows) { return std::clamp<Index>(rows / 16, 1, 32); }
 
@@ -101,6 +106,7 @@ double DenseEngine::compute_belief(const ComponentEvidence& evidence) {
   inverse_ = factor.solve(MatrixXd::Identity(factor.rows(), factor.rows()));
   waiting_.resize(factor.rows(), waiting_room(factor.rows()));
   waiting_count_ = 0;
+  losses_ = 0;
   mean_ = factor.solve(rewards_of(evidence, static_cast<Index>(node_count()), dimension_));
   return log_determinant_of(factor);
 }
@@ -182,7 +188,7 @@ void DenseEngine::start_learning() {
 
 void DenseEngine::set_access(Access* access) {
   Engine::set_access(access);
-  shown_.assign(access == nullptr ? 0 : node_count(), {.waiting_count = waiting_count_, .set_aside = false});
+  shown_.assign(access == nullptr ? 0 : node_count(), {waiting_count_, losses_, false});
 }
 
 DenseEngine::Block DenseEngine::shown_block(std::size_t node) const {
@@ -195,15 +201,21 @@ DenseEngine::Block DenseEngine::shown_block(std::size_t node) const {
 void DenseEngine::apply_waiting() {
   if (waiting_count_ == 0) return;
   const auto multiply = [this] {
-    if (waiting_count_ == 1) {
+    const auto terms = waiting_.leftCols(waiting_count_);
+    if (losses_ != 0) {
+      MatrixXd signed_terms = terms;
+      for (Index k = 0; k < waiting_count_; ++k) signed_terms.col(k) *= sign_of(losses_, static_cast<std::size_t>(k));
+      inverse_.triangularView<Eigen::Lower>() -= signed_terms * terms.transpose();
+    } else if (waiting_count_ == 1) {
       inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.col(0), -1.0);
     } else {
-      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(waiting_.leftCols(waiting_count_), -1.0);
+      inverse_.selfadjointView<Eigen::Lower>().rankUpdate(terms, -1.0);
     }
     waiting_count_ = 0;
+    losses_ = 0;
   };
   if (access_ == nullptr) return multiply();
-  const Shown nothing_waits{.waiting_count = 0, .set_aside = false};
+  const Shown nothing_waits{0, 0, false};
   if (node_count() == 1) {
     return write_all_nodes([&] {
       multiply();
@@ -239,7 +251,11 @@ void DenseEngine::covariance(std::size_t node, std::span<double> out) const {
   } else {
     const auto terms = waiting_.block(first, 0, d, shown(node).waiting_count);
     result = shown_block(node).selfadjointView<Eigen::Lower>();
-    result.noalias() -= terms * terms.transpose();
+    const std::uint32_t losses = shown(node).losses;
+    if (losses == 0) result.noalias() -= terms * terms.transpose();
+    for (Index k = 0; losses != 0 && k < terms.cols(); ++k) {
+      result.noalias() -= sign_of(losses, static_cast<std::size_t>(k)) * terms.col(k) * terms.col(k).transpose();
+    }
   }
   std::copy_n(result.data(), result.size(), out.data());
 }
@@ -264,7 +280,10 @@ void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   const auto stride = static_cast<std::size_t>(block.outerStride());
   evaluate_contexts(
       dimension_, mean_.data() + first, [&](std::size_t c) { return entries + c * stride; },
-      {.first = waiting_.data() + first, .stride = rows, .count = static_cast<std::size_t>(shown(node).waiting_count)},
+      {.first = waiting_.data() + first,
+       .stride = rows,
+       .count = static_cast<std::size_t>(shown(node).waiting_count),
+       .losses = shown(node).losses},
       contexts, out.means, out.variances);
 }
 
@@ -313,7 +332,8 @@ VectorXd DenseEngine::column(std::size_t node, const VectorXd& x) const {
   u.segment(first, d).noalias() = inverse_.block(first, first, d, d).selfadjointView<Eigen::Lower>() * x;
   u.tail(below).noalias() = inverse_.block(first + d, first, below, d) * x;
   if (waiting_count_ > 0) {
-    const VectorXd share = waiting_.block(first, 0, d, waiting_count_).transpose() * x;
+    VectorXd share = waiting_.block(first, 0, d, waiting_count_).transpose() * x;
+    for (Index k = 0; k < waiting_count_; ++k) share[k] *= sign_of(losses_, static_cast<std::size_t>(k));
     u.noalias() -= waiting_.leftCols(waiting_count_) * share;
   }
   return u;
@@ -347,15 +367,72 @@ Engine::Learned DenseEngine::learn(std::size_t node, std::span<const double> con
   const double q = std::max(0.0, x.dot(u.segment(first, d)));
   const double surprise = reward - x.dot(mean_.segment(first, d));
   const double gain = surprise / (1.0 + q);
+  change_by(u, q, gain, false);
+  return {.variance = q, .solve = {}};
+}
+
+/// w gains u times a factor, and N^{-1} loses u u^T / (1 + q), or gains it where N loses a row.
+void DenseEngine::change_by(const VectorXd& u, double q, double gain, bool loss) {
+  const auto d = static_cast<Index>(dimension_);
+  const std::uint32_t flag = loss ? 1U << static_cast<unsigned>(waiting_count_) : 0U;
   write_nodes([&](std::size_t begin, std::size_t end) {
     const Index row = static_cast<Index>(begin) * d;
     const Index rows = static_cast<Index>(end - begin) * d;
     mean_.segment(row, rows) += u.segment(row, rows) * gain;
     waiting_.col(waiting_count_).segment(row, rows) = u.segment(row, rows) / std::sqrt(1.0 + q);
-    for (std::size_t j = begin; j < end && access_ != nullptr; ++j) ++shown_[j].waiting_count;
+    for (std::size_t j = begin; j < end && access_ != nullptr; ++j) {
+      ++shown_[j].waiting_count;
+      shown_[j].losses |= flag;
+    }
   });
+  losses_ |= flag;
   if (++waiting_count_ == waiting_.cols()) apply_waiting();
-  return {.variance = q, .solve = {}};
+}
+
+/// to -= N from, with the graph and the evidence as they are now. O(n d^2) and d an edge.
+void DenseEngine::subtract_product(const ComponentEvidence& evidence, const VectorXd& from, VectorXd& to) const {
+  const auto d = static_cast<Index>(dimension_);
+  for (std::size_t i = 0; i < node_count(); ++i) {
+    const Index row = static_cast<Index>(i) * d;
+    to.segment(row, d) -= prior_.ridge(i) * from.segment(row, d);
+    // Differences, so that a heavy edge between two nodes that are alike takes no digits.
+    const auto neighbours = graph().neighbours(i);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      to.segment(row, d) += prior_.coupling() * graph().weights(i)[k] *
+                            (from.segment(static_cast<Index>(neighbours[k]) * d, d) - from.segment(row, d));
+    }
+    const auto contexts = evidence.at(i).contexts;
+    if (!contexts.empty()) goblin::subtract_product(contexts, from.data() + row, to.data() + row, dimension_);
+  }
+}
+
+/// By u = N^{-1} phi_i(x) with N as it was before, divided by 1 - x.u_i. Digits cancel there, and rounding that did not
+/// matter while N was large does now: how much is seen in what N u, with the true N, leaves of phi_i(x).
+std::optional<Engine::Changed> DenseEngine::forget(std::size_t node, std::span<const double> context, double reward,
+                                                   const ComponentEvidence& evidence) {
+  if (!has_learned()) return std::nullopt;
+  const auto d = static_cast<Index>(dimension_);
+  const Index first = static_cast<Index>(node) * d;
+  const VectorXd x = aligned_copy(context);
+  VectorXd u = column(node, x);
+  const double left = 1.0 - x.dot(u.segment(first, d));
+  if (!(left >= least_left)) return std::nullopt;
+  u /= left;
+  const double q = x.dot(u.segment(first, d));
+  VectorXd residual = VectorXd::Zero(u.size());
+  residual.segment(first, d) = x;
+  subtract_product(evidence, u, residual);
+  if (!(std::abs(u.dot(residual)) <= largest_error * q)) return std::nullopt;
+  double gain = x.dot(mean_.segment(first, d)) - reward;
+  // What x.w_i is off by then is known in the same way.
+  const VectorXd mean = mean_ + gain * u;
+  residual = rewards_of(evidence, static_cast<Index>(node_count()), dimension_);
+  subtract_product(evidence, mean, residual);
+  gain += u.dot(residual) / q;
+  change_by(u, q, gain, true);
+  Changed result;
+  result.log_determinant = -std::log1p(q);
+  return result;
 }
 
 /// Y = N^{-1} B; nothing waits.
@@ -539,8 +616,25 @@ Engine::Changed DenseEngine::change_evidence(std::size_t node, const UserEvidenc
   }
   const MatrixXd solutions = solve(columns);
   const PrecisionChange change(sign, columns.times(solutions));
-  if (sign < 0) digits_left_ *= change.smallest_pivot();
-  if (sign > 0 ? change.largest_pivot() <= largest_gain : digits_left_ >= fewest_digits_left) {
+  // What N loses shows what rounding had left in N^{-1}, as in forget.
+  const auto is_exact = [&] {
+    if (!(change.smallest_pivot() >= least_left)) return false;
+    const MatrixXd terms = change.terms(solutions);
+    const MatrixXd inner = columns.times(terms);
+    const MatrixXd after = solutions + terms * inner.transpose();  // N^{-1} B without the sums
+    for (Index k = 0; k < after.cols(); ++k) {
+      const VectorXd solution = after.col(k);
+      VectorXd residual = VectorXd::Zero(after.rows());
+      for (const auto& block : columns.blocks()) {
+        residual.segment(static_cast<Index>(block.node * dimension_), block.rows.rows()) = block.rows.col(k);
+      }
+      const double variance = residual.dot(solution);
+      subtract_product(evidence, solution, residual);
+      if (!(std::abs(solution.dot(residual)) <= largest_error * variance)) return false;
+    }
+    return true;
+  };
+  if (sign > 0 ? change.largest_pivot() <= largest_gain : is_exact()) {
     inverse_.selfadjointView<Eigen::Lower>().rankUpdate(change.terms(solutions), -static_cast<double>(sign));
     result.log_determinant = change.log_determinant();
     compute_mean(evidence);
@@ -549,7 +643,6 @@ Engine::Changed DenseEngine::change_evidence(std::size_t node, const UserEvidenc
   compute_belief(evidence);
   result.log_determinant =
       sign > 0 ? change.log_determinant() : -PrecisionChange(1.0, columns.times(solve(columns))).log_determinant();
-  digits_left_ = 1.0;
   return result;
 }
 
@@ -587,7 +680,7 @@ void DenseEngine::save(BinaryWriter& out) const {
   for (Index c = 0; c < inverse_.cols(); ++c)
     out.array(values(inverse_).subspan(c * inverse_.rows() + c, inverse_.rows() - c));
   out.array(values(mean_));
-  out.size(static_cast<std::size_t>(waiting_count_));
+  out.size(static_cast<std::size_t>(waiting_count_) | (static_cast<std::size_t>(losses_) << 32U));
   out.array(values(waiting_).first(static_cast<std::size_t>(waiting_count_ * waiting_.rows())));
 }
 
@@ -610,7 +703,11 @@ DenseEngine::DenseEngine(BinaryReader& in, const PriorMatrix& prior, std::size_t
   mean_.resize(rows);
   fill(mean_.data(), rows, "the means");
   waiting_.resize(rows, waiting_room(rows));
-  waiting_count_ = static_cast<Index>(in.size(waiting_.cols() - 1, "the number of waiting updates"));
+  const std::size_t waiting = in.size();
+  losses_ = static_cast<std::uint32_t>(waiting >> 32U);
+  waiting_count_ = static_cast<Index>(waiting & 0xffffffffU);
+  in.expect(waiting_count_ < waiting_.cols() && (losses_ >> static_cast<unsigned>(waiting_count_)) == 0,
+            "the number of waiting updates");
   fill(waiting_.data(), waiting_count_ * rows, "the waiting updates");
 }
 

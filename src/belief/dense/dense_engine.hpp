@@ -2,6 +2,8 @@
 
 #include "belief/engine.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -12,6 +14,7 @@ namespace goblin {
 ///
 /// Rank-one updates wait as columns u / sqrt(1 + q) beside the matrix and are applied many at once, at the speed of a
 /// matrix product instead of that of memory: m^2 / 2 multiplications a reward, m (d + waiting) more for u itself.
+/// A reward that is forgotten waits like the others, with the opposite sign.
 /// Until the first reward, N^{-1} = A^{-1} (x) I_d and only A^{-1} is kept.
 class DenseEngine final : public Engine {
  public:
@@ -40,6 +43,8 @@ class DenseEngine final : public Engine {
   Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
+  [[nodiscard]] std::optional<Changed> forget(std::size_t node, std::span<const double> context, double reward,
+                                              const ComponentEvidence& evidence) override;
   SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
@@ -54,10 +59,11 @@ class DenseEngine final : public Engine {
   /// What a decision about a node reads.
   struct Shown {
     Index waiting_count;
+    std::uint32_t losses;
     bool set_aside;  // the block of N^{-1} is read in set_aside_
   };
   [[nodiscard]] Shown shown(std::size_t node) const {
-    return access_ == nullptr ? Shown{.waiting_count = waiting_count_, .set_aside = false} : shown_[node];
+    return access_ == nullptr ? Shown{waiting_count_, losses_, false} : shown_[node];
   }
 
   using Block = Eigen::Map<const Eigen::MatrixXd, Eigen::Unaligned, Eigen::OuterStride<>>;
@@ -75,6 +81,8 @@ class DenseEngine final : public Engine {
   [[nodiscard]] Eigen::MatrixXd prior_precision() const;
   [[nodiscard]] Eigen::MatrixXd precision(const ComponentEvidence& evidence) const;
   void compute_mean(const ComponentEvidence& evidence);
+  void subtract_product(const ComponentEvidence& evidence, const Eigen::VectorXd& from, Eigen::VectorXd& to) const;
+  void change_by(const Eigen::VectorXd& u, double variance, double gain, bool loss);
   Changed change_edges(const class EdgeColumns& columns, double sign, const ComponentEvidence& evidence);
   [[nodiscard]] Eigen::MatrixXd solve(const EdgeColumns& columns) const;
   [[nodiscard]] Eigen::MatrixXd solve(const class ChangeColumns& columns) const;
@@ -89,6 +97,7 @@ class DenseEngine final : public Engine {
   Eigen::VectorXd mean_;           // w; empty before the first reward
   Eigen::MatrixXd waiting_;        // a column each
   Index waiting_count_ = 0;
+  std::uint32_t losses_ = 0;   // a bit for each column that waits: N loses it
   std::vector<Shown> shown_;   // of each node, where there is an Access
   Eigen::MatrixXd set_aside_;  // diagonal blocks beside each other, for readers while inverse_ changes
   double digits_left_ = 1.0;   // how much of N the losses since the belief was last computed anew left, at the least

@@ -101,6 +101,35 @@ void PrecisionSolver::observe(std::size_t node, std::span<const double> context)
   evidence_known_ = known;
 }
 
+void PrecisionSolver::forget(std::size_t node, std::span<const double> context, std::span<const double> packed) {
+  const auto d = static_cast<Index>(dimension_);
+  const Eigen::Map<const Eigen::VectorXd> x(context.data(), d);
+  // The sum over all nodes only helps the solves along, so it may lose some digits.
+  constexpr double small = 1e-3;
+  const bool known = evidence_known_ && x.squaredNorm() < small * evidence_.trace();
+  NodeSum sum = std::move(sums_[node]);
+  if (packed.empty()) {
+    set_sum(node, NodeSum{});
+  } else if (sum.whole) {
+    const MatrixXd matrix = unpacked(packed, dimension_);
+    for (std::size_t r = 0; r < dimension_; ++r) {
+      for (std::size_t c = 0; c < dimension_; ++c) sum.rows[r * stride_ + c] = matrix(r, c);
+    }
+    set_sum(node, std::move(sum));
+  } else {
+    auto row = sum.rows.begin();
+    while (row != sum.rows.end() && !std::equal(context.begin(), context.end(), row)) row += stride_;
+    if (row == sum.rows.end()) {
+      set_sum(node, packed);
+    } else {
+      sum.rows.erase(row, row + static_cast<std::ptrdiff_t>(stride_));
+      set_sum(node, std::move(sum));
+    }
+  }
+  if (known) evidence_ -= x * x.transpose();
+  evidence_known_ = known;
+}
+
 void PrecisionSolver::set_sum(std::size_t node, std::span<const double> packed) {
   NodeSum sum;
   if (!packed.empty()) {

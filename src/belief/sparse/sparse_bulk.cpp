@@ -429,6 +429,7 @@ bool SparseEngine::invert(const EliminationPlan& plan, const ComponentEvidence& 
 void SparseEngine::take_over(SelectedInverse& inverse, const ComponentEvidence& evidence) {
   log_determinant_ = inverse.log_determinant();
   waiting_count_ = 0;
+  losses_ = 0;
   for (std::size_t j = 0; j < node_count(); ++j) {
     set_covariance(j, inverse.block(j));
     solver_.set_sum(j, evidence.at(j).contexts);
@@ -444,6 +445,7 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, const Work
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
   log_determinant_.reset();
   waiting_count_ = 0;
+  losses_ = 0;
   SolveSummary summary;
   for (std::size_t j = 0; j < node_count(); ++j) {
     for (std::size_t c = 0; c < dimension_; ++c) {

@@ -24,6 +24,9 @@ using Eigen::MatrixXd;
 /// second.
 constexpr std::size_t quickly_found = 2000;
 
+/// A flag beside the number of waiting updates in a file: rewards have been forgotten.
+constexpr std::size_t forgets = std::size_t{1} << 40U;
+
 /// The prior, once it is known that the means and covariances can follow in the file: nothing large is allocated for
 /// nothing.
 const PriorMatrix& checked(const BinaryReader& in, const PriorMatrix& prior, std::size_t dimension) {
@@ -128,8 +131,9 @@ void SparseEngine::copy_belief(std::size_t node, const Engine& from, std::size_t
     std::copy_n(begin, covariance_size_, covariances_.begin() + static_cast<std::ptrdiff_t>(node * covariance_size_));
     for (std::size_t k = 0; k < sparse.waiting_count_; ++k) {
       const double* const term = sparse.waiting(from_node) + k * stride();
+      const double sign = sign_of(sparse.losses_, k);
       for (std::size_t c = 0; c < dimension_; ++c) {
-        for (std::size_t r = c; r < dimension_; ++r) covariance_column(node, c)[r] -= term[c] * term[r];
+        for (std::size_t r = c; r < dimension_; ++r) covariance_column(node, c)[r] -= sign * term[c] * term[r];
       }
     }
     return;
@@ -154,7 +158,7 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 
 std::size_t SparseEngine::bytes() const {
   const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size() + missing_.size();
-  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_counts_.size() + solver_.bytes() +
+  return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_.size() * sizeof(Shown) + solver_.bytes() +
          variances_.bytes();
 }
 
@@ -168,7 +172,7 @@ std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_
 
 void SparseEngine::set_access(Access* access) {
   Engine::set_access(access);
-  shown_counts_.assign(access == nullptr ? 0 : node_count(), static_cast<std::uint8_t>(waiting_count_));
+  shown_.assign(access == nullptr ? 0 : node_count(), waits());
 }
 
 void SparseEngine::mean(std::size_t node, std::span<double> out) const {
@@ -177,12 +181,13 @@ void SparseEngine::mean(std::size_t node, std::span<double> out) const {
 
 void SparseEngine::covariance(std::size_t node, std::span<double> out) const {
   const double missing = missing_variance(node);
+  const Shown waits = shown(node);
   Eigen::Map<MatrixXd> target(out.data(), dimension_, dimension_);
   for (std::size_t c = 0; c < dimension_; ++c) {
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance_column(node, c)[r] + (r == c ? missing : 0.0);
-      for (std::size_t k = 0; k < shown_count(node); ++k) {
-        value -= waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
+      for (std::size_t k = 0; k < waits.count; ++k) {
+        value -= sign_of(waits.losses, k) * waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
       }
       target(r, c) = target(c, r) = value;
     }
@@ -196,8 +201,8 @@ void SparseEngine::evaluate(std::size_t node, std::span<const double> contexts,
   std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
   evaluate_contexts(
       dimension_, means_.data() + node * stride(), [this, node](std::size_t c) { return covariance_column(node, c); },
-      {.first = waiting(node), .stride = stride(), .count = shown_count(node)}, contexts, out.means, out.variances,
-      missing);
+      {.first = waiting(node), .stride = stride(), .count = shown(node).count, .losses = shown(node).losses}, contexts,
+      out.means, out.variances, missing);
 }
 
 /// With a copy of the solver, since others may ask at the same time: as much memory as it has, and about as long as
@@ -231,53 +236,120 @@ Influence SparseEngine::influence(std::size_t node, std::span<const double> cont
   return result;
 }
 
-Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
-  // Solved for a context whose largest entry is 1, so that nothing underflows. An error e of u moves a score by about
-  // |x| |e|: the longer the context, the more exact u has to be. At the node itself u_i = C_i x is known from the
-  // belief, and taken from there: a solve has errors of its own, and C_i loses most of its digits where x^T C_i x is
-  // large.
-  constexpr double tightest = 1e-14;
-  double largest = 0.0;
-  double squared_length = 0.0;
-  for (const double value : context) {
-    largest = std::max(largest, std::abs(value));
-    squared_length += value * value;
+/// A context by its largest entry, so that nothing underflows, and how exactly to solve for it: an error e of u moves a
+/// score by about |x| |e|, so the longer the context, the more exact u has to be.
+struct SparseEngine::Scaled {
+  Scaled(std::span<const double> context, const SparseEngine& engine) {
+    constexpr double tightest = 1e-14;
+    double squared_length = 0.0;
+    for (const double value : context) {
+      largest = std::max(largest, std::abs(value));
+      squared_length += value * value;
+    }
+    const double length = std::sqrt(squared_length / engine.prior_.smallest_ridge());
+    tolerance = std::max(tightest, 0.1 * engine.options_.tolerance / std::max(1.0, length));
   }
+  double largest = 0.0;
+  double tolerance = 0.0;
+};
+
+Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> context, double reward) {
+  // At the node itself u_i = C_i x is known from the belief, and taken from there: a solve has errors of its own, and
+  // C_i loses most of its digits where x^T C_i x is large.
+  const Scaled scaled(context, *this);
   solver_.clear();
-  for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / largest;
+  for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / scaled.largest;
+  const std::vector<double> own = own_solution(node);
+  std::copy(own.begin(), own.end(), solver_.start(node));
+  Learned result;
+  result.solve = solve(scaled.tolerance);
+  std::copy(own.begin(), own.end(), solver_.start(node));
+
+  result.variance = std::max(0.0, scaled.largest * product(node, context, solver_.solution()));
+  const double step = scaled.largest * (reward - product(node, context, means_)) / (1.0 + result.variance);
+  change_by(node, scaled.largest, result.variance, step, false);
+  solver_.observe(node, context);
+  return result;
+}
+
+/// C_i times the right-hand side there, with nothing missing of C_i any more: it will lose most of it if the context is
+/// long, and only its own numbers cancel cleanly.
+std::vector<double> SparseEngine::own_solution(std::size_t node) {
   if (missing_variance(node) != 0.0) {
-    // C_i will lose most of it if the context is long: only its own numbers cancel cleanly.
     const Writing writing(access_, place(node));
     put_in_missing(node);
   }
   std::vector<double> own(dimension_);
   multiply_covariance(node, solver_.right_hand_side(node), own.data());
-  std::copy(own.begin(), own.end(), solver_.start(node));
-  Learned result;
-  const double wanted = 0.1 * options_.tolerance / std::max(1.0, std::sqrt(squared_length / prior_.smallest_ridge()));
-  result.solve = solve(std::max(tightest, wanted));
-  std::copy(own.begin(), own.end(), solver_.start(node));
+  return own;
+}
 
+/// x.v_i, for a vector of all nodes.
+double SparseEngine::product(std::size_t node, std::span<const double> context, std::span<const double> vector) const {
+  double total = 0.0;
+  for (std::size_t k = 0; k < dimension_; ++k) total += context[k] * vector[node * stride() + k];
+  return total;
+}
+
+/// With v the solver's solution: w gains v times a step, and N^{-1} loses (scale v) (scale v)^T / (1 + q), or gains it
+/// where N loses a row.
+void SparseEngine::change_by(std::size_t node, double scale, double variance, double step, bool loss) {
   const std::span<const double> solution = solver_.solution();
-  const auto inner = [&](std::span<const double> vector) {
-    double total = 0.0;
-    for (std::size_t k = 0; k < dimension_; ++k) total += context[k] * vector[node * stride() + k];
-    return total;
-  };
-  result.variance = std::max(0.0, largest * inner(solution));
-  const double gain = largest * (reward - inner(means_)) / (1.0 + result.variance);
-  const double root = largest / std::sqrt(1.0 + result.variance);
+  const double root = scale / std::sqrt(1.0 + variance);
+  const auto flag = static_cast<std::uint8_t>(loss ? 1U << waiting_count_ : 0U);
   write_nodes([&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin * stride(); k < end * stride(); ++k) means_[k] += gain * solution[k];
+    for (std::size_t k = begin * stride(); k < end * stride(); ++k) means_[k] += step * solution[k];
     for (std::size_t j = begin; j < end; ++j) {
       double* term = waiting(j) + waiting_count_ * stride();
       for (std::size_t k = 0; k < stride(); ++k) term[k] = root * solution[j * stride() + k];
-      if (access_ != nullptr) ++shown_counts_[j];
+      if (access_ == nullptr) continue;
+      ++shown_[j].count;
+      shown_[j].losses |= flag;
     }
   });
+  losses_ |= flag;
   if (++waiting_count_ == waiting_room) apply_waiting();
-  solver_.observe(node, context);
-  if (log_determinant_) *log_determinant_ += std::log1p(result.variance);
+  if (log_determinant_) *log_determinant_ += (loss ? -1.0 : 1.0) * std::log1p(variance);
+  if (moved_) *moved_ += std::abs(step) * largest_entry(node, solution);
+}
+
+double SparseEngine::largest_entry(std::size_t node, std::span<const double> vector) const {
+  double largest = 0.0;
+  for (const double value : vector.subspan(node * stride(), dimension_)) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// The way back: u is solved for with N as it is without the reward, so that nothing cancels. A solve, as for a reward
+/// that is learned; now and then another for the means, whose errors nothing else takes out.
+std::optional<Engine::Changed> SparseEngine::forget(std::size_t node, std::span<const double> context, double reward,
+                                                    const ComponentEvidence& evidence) {
+  // Every step leaves the error of a solve in w. That counts where the steps were large beside what is left of w_i, and
+  // where the context was long.
+  constexpr double long_context = 1e3;
+  constexpr double large_steps = 10.0;
+  constexpr double largest_error = 1e-7;
+  const Scaled scaled(context, *this);
+  solver_.clear();
+  for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / scaled.largest;
+  std::vector<double> own = own_solution(node);
+  solver_.forget(node, context, evidence.at(node).contexts);
+  double known = 0.0;  // x^T C_i x, as it was with the reward
+  for (std::size_t k = 0; k < dimension_; ++k) known += scaled.largest * context[k] * own[k];
+  if (known < 0.9) {
+    for (std::size_t k = 0; k < dimension_; ++k) solver_.start(node)[k] = own[k] / (1.0 - known);
+  }
+  Changed result;
+  result.solve = solve(scaled.tolerance);
+  const double variance = std::max(0.0, scaled.largest * product(node, context, solver_.solution()));
+  // What the belief says and what was solved for are the same but for what rounding and solves have left in C_i.
+  if (!(std::abs(known - variance / (1.0 + variance)) <= largest_error * variance)) return std::nullopt;
+  result.log_determinant = -std::log1p(variance);
+  const double step = scaled.largest * (product(node, context, means_) - reward);
+  change_by(node, scaled.largest, variance, step, true);
+  if (!moved_ || *moved_ > large_steps * largest_entry(node, means_) || variance > long_context) {
+    result.solve.add(solve_means(evidence));
+    moved_ = 0.0;
+  }
   return result;
 }
 
@@ -292,15 +364,16 @@ void SparseEngine::apply_waiting() {
         Pack* column = packs(covariance_column(j, c) + first * pack_size);
         for (std::size_t k = 0; k < waiting_count_; ++k) {
           const double* term = terms + k * stride();
-          const double factor = term[c];
+          const double factor = sign_of(losses_, k) * term[c];
           const Pack* rows = packs(term) + first;
           for (std::size_t b = 0; b < pack_count_ - first; ++b) column[b] -= factor * rows[b];
         }
       }
-      if (access_ != nullptr) shown_counts_[j] = 0;
+      if (access_ != nullptr) shown_[j] = {};
     }
   });
   waiting_count_ = 0;
+  losses_ = 0;
 }
 
 /// to = C_i from, where nothing of C_i is missing.
@@ -318,6 +391,7 @@ void SparseEngine::multiply_covariance(std::size_t node, const double* from, dou
     const double* const term = waiting(node) + k * stride();
     double factor = 0.0;
     for (std::size_t c = 0; c < dimension_; ++c) factor += term[c] * from[c];
+    factor *= sign_of(losses_, k);
     for (std::size_t c = 0; c < dimension_; ++c) to[c] -= factor * term[c];
   }
 }
@@ -347,7 +421,10 @@ SolveSummary SparseEngine::solve_means(const ComponentEvidence& evidence) {
     if (sums.count > 0) longest = std::max(longest, trace(sums.contexts, dimension_) / prior_.ridge(j));
   }
   const SolveSummary summary = solve(std::max(tightest, std::min(options_.tolerance, tight) / std::sqrt(longest)));
-  means_.assign(solver_.solution().begin(), solver_.solution().end());
+  const std::span<const double> solution = solver_.solution();
+  write_nodes([&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin * stride(); k < end * stride(); ++k) means_[k] = solution[k];
+  });
   return summary;
 }
 
@@ -423,7 +500,7 @@ void SparseEngine::set_covariance(std::size_t node, const MatrixXd& covariance) 
     for (std::size_t r = c; r < dimension_; ++r) {
       double value = covariance(static_cast<Index>(r), static_cast<Index>(c));
       for (std::size_t k = 0; k < waiting_count_; ++k) {
-        value += waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
+        value += sign_of(losses_, k) * waiting(node)[k * stride() + r] * waiting(node)[k * stride() + c];
       }
       covariance_column(node, c)[r] = value;
     }
@@ -442,7 +519,8 @@ void SparseEngine::save(BinaryWriter& out) const {
     }
     out.array(whole);
   }
-  out.size(waiting_count_);
+  out.size(waiting_count_ | (static_cast<std::size_t>(losses_) << 32U) | (moved_ ? forgets : 0));
+  if (moved_) out.number(*moved_);
   for (std::size_t j = 0; j < node_count(); ++j) {
     out.array(std::span<const double>(waiting(j), waiting_count_ * stride()));
   }
@@ -458,7 +536,12 @@ SparseEngine::SparseEngine(BinaryReader& in, const PriorMatrix& prior, std::size
   means_ = in.array<double>(means_.size(), "the means");
   covariances_ = in.array<double>(covariances_.size(), "the covariances");
   for (std::size_t j = 0; j < node_count(); ++j) variances_.set_known(j);
-  waiting_count_ = in.size(waiting_room - 1, "the number of waiting updates");
+  const std::size_t counts = in.size();
+  waiting_count_ = counts & 0xffffffffU;
+  losses_ = static_cast<std::uint8_t>(counts >> 32U);
+  in.expect(waiting_count_ < waiting_room && (losses_ >> waiting_count_) == 0 && (counts >> 41U) == 0,
+            "the number of waiting updates");
+  if ((counts & forgets) != 0) moved_ = in.number<double>();
   for (std::size_t j = 0; j < node_count(); ++j) {
     const auto terms = in.array<double>(waiting_count_ * stride(), "the waiting updates");
     std::copy(terms.begin(), terms.end(), waiting(j));

@@ -53,6 +53,8 @@ class SparseEngine final : public Engine {
   Changed set_edges(std::span<const Edge> edges, const ComponentEvidence& evidence, const Work& work) override;
   Changed change_evidence(std::size_t node, const UserEvidence& sums, int sign,
                           const ComponentEvidence& evidence) override;
+  [[nodiscard]] std::optional<Changed> forget(std::size_t node, std::span<const double> context, double reward,
+                                              const ComponentEvidence& evidence) override;
   SolveSummary rebuild(const ComponentEvidence& evidence, const Work& work) override;
   [[nodiscard]] std::unique_ptr<Engine> extract(std::span<const NodeId> nodes,
                                                 const ComponentEvidence& evidence) const override;
@@ -72,10 +74,13 @@ class SparseEngine final : public Engine {
   [[nodiscard]] double* covariance_column(std::size_t node, std::size_t c) {
     return covariances_.data() + node * covariance_size_ + column_begins_[c];
   }
-  /// How many terms wait, for those who read a node.
-  [[nodiscard]] std::size_t shown_count(std::size_t node) const {
-    return access_ == nullptr ? waiting_count_ : shown_counts_[node];
-  }
+  /// What waits, for those who read a node.
+  struct Shown {
+    std::uint8_t count = 0;   // of the terms
+    std::uint8_t losses = 0;  // a bit for each term: N loses it
+  };
+  [[nodiscard]] Shown waits() const { return {static_cast<std::uint8_t>(waiting_count_), losses_}; }
+  [[nodiscard]] Shown shown(std::size_t node) const { return access_ == nullptr ? waits() : shown_[node]; }
   [[nodiscard]] double* waiting(std::size_t node) { return waiting_.data() + node * waiting_room * stride(); }
   [[nodiscard]] const double* waiting(std::size_t node) const {
     return waiting_.data() + node * waiting_room * stride();
@@ -96,6 +101,11 @@ class SparseEngine final : public Engine {
   /// The largest coupling * degree / ridge of a node.
   [[nodiscard]] static double strongest_coupling(const PriorMatrix& prior);
   void apply_waiting();
+  struct Scaled;
+  [[nodiscard]] std::vector<double> own_solution(std::size_t node);
+  [[nodiscard]] double largest_entry(std::size_t node, std::span<const double> vector) const;
+  [[nodiscard]] double product(std::size_t node, std::span<const double> context, std::span<const double> vector) const;
+  void change_by(std::size_t node, double scale, double variance, double step, bool loss);
   void set_covariance(std::size_t node, const Eigen::MatrixXd& covariance);
   void copy_belief(std::size_t node, const Engine& from, std::size_t from_node);
 
@@ -157,8 +167,11 @@ class SparseEngine final : public Engine {
   mutable std::vector<double> missing_;
   std::vector<double> waiting_;  // node after node, waiting_room terms each
   std::size_t waiting_count_ = 0;
-  std::vector<std::uint8_t> shown_counts_;  // of each node, where there is an Access: learn goes through the nodes
-  std::optional<double> log_determinant_;   // ln|N|, where something has needed it
+  std::uint8_t losses_ = 0;   // of what waits
+  std::vector<Shown> shown_;  // of each node, where there is an Access: learn goes through the nodes
+  // How far rewards have moved the means of their own nodes since all were solved for, once one has been forgotten.
+  std::optional<double> moved_;
+  std::optional<double> log_determinant_;  // ln|N|, where something has needed it
   PrecisionSolver solver_;
 };
 

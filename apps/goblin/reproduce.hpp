@@ -1,0 +1,53 @@
+#pragma once
+
+#include "data_options.hpp"
+#include "goblin/experiment/cell.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// What the two halves of `goblin reproduce` share: the paper's experiments and the comparison of rivals.
+namespace goblin::app {
+
+struct ReproduceRequest {
+  std::string part = "all";
+  bool quick = false;
+  std::optional<std::uint64_t> rounds;
+  std::optional<std::size_t> seeds;
+  std::string out = "reproduction";
+  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  DataRequest data;
+  bool json = false;
+};
+
+/// The command that would make the same report: what it says does not depend on folders and threads.
+[[nodiscard]] std::string command_of(const ReproduceRequest& request);
+
+/// "1, 2, 3"
+[[nodiscard]] std::string list_of(const std::vector<std::uint64_t>& seeds);
+
+/// Throws std::runtime_error if gnuplot is not there: it is better to hear of it before hours of simulations.
+void check_gnuplot();
+
+struct Played {
+  std::size_t done = 0;
+  std::size_t found = 0;  ///< of them, in the store
+};
+
+/// Calls `run` with a store under OUT/cells, a progress bar and a stop on signals; OUT/figures and OUT/csv are there
+/// afterwards. `run` says whether it came to its end; if not, this says what was kept and throws CLI::RuntimeError with
+/// the exit code.
+Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
+                  const std::function<bool(const experiment::CellStore&, const experiment::RunOptions&)>& run);
+
+/// `goblin reproduce rivals`
+void reproduce_rivals(const ReproduceRequest& request);
+
+}  // namespace goblin::app
