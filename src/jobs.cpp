@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -33,6 +34,8 @@ bool run_jobs(std::size_t count, std::size_t threads, const std::function<bool(s
     for (std::size_t k = 1; k < std::min(threads, count); ++k) helpers.emplace_back(work);
   } catch (const std::system_error&) {
     // No more threads are to be had: those there are do it, at least the caller's.
+  } catch (const std::bad_alloc&) {
+    // Nor where there is no memory for one.
   }
   work();
   helpers.clear();

@@ -18,10 +18,11 @@ inline std::size_t part_count(std::size_t count, std::size_t size) { return (cou
 /// threads, so neither do sums that are taken for each part and then added.
 template <typename Work>
 void run_parts(std::size_t count, std::size_t size, std::size_t threads, const Work& work) {
-  run_jobs(part_count(count, size), threads, [&](std::size_t part) {
+  const auto job = [&](std::size_t part) {
     work(part, part * size, std::min(count, (part + 1) * size));
     return true;
-  });
+  };
+  run_jobs(part_count(count, size), threads, std::ref(job));  // a reference takes no memory
 }
 
 }  // namespace goblin

@@ -133,8 +133,9 @@ class Check {
       throw std::invalid_argument(fmt::format("--check: dn is {} (must be at most {})", rows_of(bandit), most_rows));
     }
     if (bandit.options().forgetting != Forgetting{}) {
-      throw std::invalid_argument("--check: the bandit forgets (must be one that does not: neither does the printed "
-                                  "algorithm)");
+      throw std::invalid_argument(
+          "--check: the bandit forgets (must be one that does not: neither does the printed "
+          "algorithm)");
     }
     return bandit;
   }

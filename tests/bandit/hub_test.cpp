@@ -306,11 +306,12 @@ TEST_P(Hub, stays_exact_at_the_limits) {
     given.hub = limit.hub;
     auto bandit = Bandit::gob_lin_hub(world.graph, given);
     const MatrixXd prior = prior_matrix(world.graph, given);
-    Matrix precision = Matrix::Zero(15 * 3, 15 * 3);
+    constexpr Index rows = (n + 1) * 3;
+    Matrix precision = Matrix::Zero(rows, rows);
     for (Index i = 0; i < 15; ++i) {
       for (Index j = 0; j < 15; ++j) precision.block(3 * i, 3 * j, 3, 3).diagonal().setConstant(prior(i, j));
     }
-    Matrix rewards = Matrix::Zero(15 * 3, 1);
+    Matrix rewards = Matrix::Zero(rows, 1);
     for (std::uint64_t t = 0; t < 300; ++t) {
       const auto round = world.round(t);
       Eigen::Matrix<long double, 3, 1> x;
@@ -318,17 +319,18 @@ TEST_P(Hub, stays_exact_at_the_limits) {
       x *= limit.length / x.norm();
       const std::vector<double> context = {double(x[0]), double(x[1]), double(x[2])};
       for (Index k = 0; k < 3; ++k) x[k] = context[std::size_t(k)];
-      const Index first = 3 * (round.user + 1);
+      const Index first = Index{3} * (round.user + 1);
       precision.block(first, first, 3, 3) += x * x.transpose();
       rewards.block(first, 0, 3, 1) += static_cast<long double>(round.rewards[0]) * x;
       bandit.update(round.user, context, round.rewards[0]);
       if (t % 100 != 99) continue;
-      const Matrix inverse = precision.llt().solve(Matrix::Identity(45, 45));
+      const Matrix inverse = precision.llt().solve(Matrix::Identity(rows, rows));
       for (NodeId user = 0; user < n; ++user) {
+        const Index at = Index{3} * (user + 1);
         const Decision decision = bandit.select(user, {context, 3});
-        const auto variance = static_cast<double>(x.dot(inverse.block(3 * (user + 1), 3 * (user + 1), 3, 3) * x));
+        const auto variance = static_cast<double>(x.dot(inverse.block(at, at, 3, 3) * x));
         const double width = given.alpha * std::sqrt(variance * std::log(static_cast<double>(t) + 3.0));
-        const auto mean = static_cast<double>(x.dot((inverse * rewards).block(3 * (user + 1), 0, 3, 1).col(0)));
+        const auto mean = static_cast<double>(x.dot((inverse * rewards).block(at, 0, 3, 1).col(0)));
         EXPECT_NEAR(decision.widths[0], width, 1e-6 * width + decision.bounds[0]) << user;
         EXPECT_NEAR(decision.means[0], mean, 1e-6 * std::max(1.0, std::abs(mean)) + decision.bounds[0]) << user;
       }

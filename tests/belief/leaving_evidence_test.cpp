@@ -2,6 +2,7 @@
 // within the bounds it proves, and so does ln|M|. The engine dense is the oracle.
 
 #include "belief/engine_factory.hpp"
+#include "binary.hpp"
 #include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
 
@@ -146,6 +147,14 @@ class LeavingEvidence : public ::testing::TestWithParam<std::size_t> {
     both([&](Engine& engine) { return engine.set_edges(std::span(&edge, 1), of_all(), {}); });
   }
 
+  void save_and_load() {
+    std::vector<char> bytes;
+    BinaryWriter out([&](const char* from, std::size_t count) { bytes.insert(bytes.end(), from, from + count); });
+    engines[0]->save(out);
+    BinaryReader in(bytes, "engine");
+    engines[0] = engine_factory().load(in, EngineKind::local, engines[0]->prior(), d, {.local = test.local});
+  }
+
   struct Known {
     explicit Known(std::size_t count) : means(count), variances(count), mean_errors(count), variance_errors(count) {}
     std::vector<double> means, variances, mean_errors, variance_errors;
@@ -221,6 +230,7 @@ TEST_P(LeavingEvidence, stays_within_the_bounds) {
     compare("step " + std::to_string(step) + ", " + std::to_string(what));
     if (HasFatalFailure()) return;
     if (step % 50 == 49) expect_same_when_made_anew();
+    if (step % 20 == 19) save_and_load();
   }
 }
 

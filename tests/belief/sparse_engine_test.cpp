@@ -1,6 +1,7 @@
 // What is special about sparse: variances that are found when they are asked for, and solves at a small ridge. That its
 // belief is the exact one is tested with the other engines in tests/bandit.
 
+#include "belief/sparse/lane_solver.hpp"
 #include "belief/sparse/precision_solver.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/graph/generators.hpp"
@@ -146,7 +147,7 @@ double iterations_of(const Graph& graph, double ridge, std::size_t rewards) {
     for (double& value : x) value = random.normal() / std::sqrt(static_cast<double>(d));
     return x;
   };
-  for (std::size_t t = 0; t < rewards; ++t) solver.observe(node(), context());
+  for (std::size_t t = 0; t < rewards; ++t) solver.observe(node(), std::span<const double>(context()));
   std::size_t iterations = 0;
   for (std::size_t k = 0; k < solves; ++k) {
     const auto x = context();
@@ -173,6 +174,93 @@ TEST(PrecisionSolver, a_small_ridge_costs_few_iterations) {
       EXPECT_LE(iterations_of(graph, 0.0001, rewards), 2.2 * at_one) << rewards;
     }
   }
+}
+
+/// The iterations of sixteen solves side by side to nine digits.
+std::size_t iterations_side_by_side(const Graph& graph, double ridge) {
+  constexpr std::size_t d = 5;
+  const PriorMatrix prior(graph, ridge, 1.0);
+  PrecisionSolver solver(prior, d);
+  Random random(5, 0, 0);
+  const auto node = [&] { return static_cast<std::size_t>(random.below(graph.node_count())); };
+  const auto context = [&] {
+    std::vector<double> x(d);
+    for (double& value : x) value = random.normal() / std::sqrt(static_cast<double>(d));
+    return x;
+  };
+  for (std::size_t t = 0; t < 300; ++t) solver.observe(node(), std::span<const double>(context()));
+  std::vector<std::vector<double>> contexts;
+  std::vector<LaneSolver::Column> columns;
+  const std::vector<double> zero(d, 0.0);
+  for (std::size_t k = 0; k < LaneSolver::lanes; ++k) contexts.push_back(context());
+  for (const auto& x : contexts) {
+    columns.push_back({.node = node(), .right_hand_side = x, .start = zero, .tolerance = 1e-9});
+  }
+  const LaneSolver lanes(prior, solver, d);
+  const auto solved = LaneSolver::Workspace(lanes).solve(columns, 1000);
+  for (const auto& one : solved) EXPECT_LE(one.residual, 1e-9);
+  return solved.front().iterations;
+}
+
+TEST(LaneSolver, a_small_ridge_costs_few_iterations) {
+  const Graph graph = generate::communities({.nodes = 600, .communities = 6, .average_degree = 14, .seed = 1}).graph;
+  const auto at_one = static_cast<double>(iterations_side_by_side(graph, 1.0));
+  EXPECT_LE(static_cast<double>(iterations_side_by_side(graph, 0.01)), 1.5 * at_one);
+}
+
+/// Batches are solved for without iterating as long as little has been learned, whatever came before; `dense` learns
+/// the same.
+TEST(SparseEngine, little_evidence_needs_no_iterations) {
+  constexpr std::size_t d = 10;
+  std::vector<Edge> edges = generate::random({.nodes = 150, .edges = 600, .highest_weight = 3.0}).edges();
+  for (NodeId user = 1; user < 150; ++user) edges.push_back({user - 1, user, 0.5});
+  const Graph graph(150, edges);
+  const auto make = [&](EngineKind kind) {
+    return Bandit::gob_lin(graph, {.dimension = d, .ridge = 0.3, .engine = {.kind = kind, .threads = 2}});
+  };
+  auto sparse = make(EngineKind::sparse);
+  auto dense = make(EngineKind::dense);
+  Random random(6, 0, 0);
+  // Both learn so many rewards at once; the iterations that it took.
+  const auto learn_batch = [&](std::size_t count) {
+    std::vector<double> contexts(count * d);
+    for (double& value : contexts) value = 0.3 * random.normal();
+    std::vector<Observation> rewards;
+    for (std::size_t t = 0; t < count; ++t) {
+      rewards.push_back({static_cast<NodeId>(random.below(graph.node_count())), std::span(contexts).subspan(t * d, d),
+                         random.normal()});
+    }
+    dense.update(rewards);
+    const SolveSummary summary = sparse.update(rewards);
+    EXPECT_TRUE(summary.converged);
+    return summary.iterations;
+  };
+  const auto expect_same = [&] {
+    for (NodeId user = 0; user < graph.node_count(); ++user) {
+      const auto covariance = sparse.covariance(user);
+      const auto expected = dense.covariance(user);
+      for (std::size_t k = 0; k < covariance.size(); ++k) ASSERT_NEAR(covariance[k], expected[k], 1e-9) << user;
+      for (std::size_t k = 0; k < d; ++k) ASSERT_NEAR(sparse.mean(user)[k], dense.mean(user)[k], 1e-8) << user;
+    }
+  };
+  EXPECT_GT(learn_batch(40), 0);  // it does not pay yet
+  EXPECT_EQ(learn_batch(64), 0);
+  expect_same();
+  EXPECT_GT(learn_batch(3), 0);  // one by one
+  EXPECT_EQ(learn_batch(40), 0);
+  expect_same();
+  const std::vector<EdgeChange> edge = {{0, 100, 2.5}};
+  for (auto* bandit : {&sparse, &dense}) bandit->update_edges(edge);
+  EXPECT_GT(learn_batch(40), 0);
+  EXPECT_EQ(learn_batch(64), 0);
+  expect_same();
+  EXPECT_EQ(learn_batch(30), 0);
+  sparse.rebuild();
+  learn_batch(30);
+  EXPECT_EQ(learn_batch(30), 0);
+  expect_same();
+  while (learn_batch(64) == 0) EXPECT_LT(sparse.rewards(), 2000);
+  expect_same();
 }
 
 }  // namespace

@@ -25,8 +25,14 @@ class CoarseLevel {
   void set_sums(double total_ridge, const Eigen::MatrixXd& sums) { inverse_ = {total_ridge, sums}; }
   /// More nodes: the sum of their ridges and of their S_j. O(d^3).
   void add_nodes(double ridges, const Eigen::MatrixXd& sums) { inverse_ = {ridges, precision() + sums}; }
-  /// Fewer nodes. False, and nothing changed, where the difference has too few digits left: those who stay have ridges
-  /// of at least `least` together, so no eigenvalue may be far below.
+  /// More evidence of the nodes there are, whose ridges are at least `least` together. O(d^3).
+  void add_evidence(const Eigen::MatrixXd& sums, double least) {
+    Eigen::MatrixXd rest = precision() + sums;
+    rest.diagonal().array() -= 0.5 * least;
+    inverse_ = {0.5 * least, rest};
+  }
+  /// Fewer nodes, or less evidence. False, and nothing changed, where the difference has too few digits left: those who
+  /// stay have ridges of at least `least` together, so no eigenvalue may be far below.
   [[nodiscard]] bool remove_nodes(double ridges, const Eigen::MatrixXd& sums, double least) {
     Eigen::MatrixXd rest = precision() - sums;
     rest.diagonal().array() -= ridges + 0.5 * least;

@@ -397,7 +397,7 @@ Engine::Changed LocalEngine::change_evidence(std::size_t node, const UserEvidenc
   add_to_coarse(1.0);
   const double least = static_cast<double>(node_count()) * prior_.smallest_ridge();
   if (sign > 0) {
-    coarse_.add_nodes(0.0, change);
+    coarse_.add_evidence(change, least);
   } else if (!coarse_.remove_nodes(0.0, change, least)) {
     compute_coarse_level(evidence);
   }

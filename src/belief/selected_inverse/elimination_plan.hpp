@@ -30,6 +30,7 @@ class EliminationPlan {
                                              double most_bytes);
 
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
+  [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
   [[nodiscard]] std::size_t position(std::size_t node) const { return positions_[node]; }
   [[nodiscard]] std::size_t node(std::size_t position) const { return nodes_[position]; }
   [[nodiscard]] std::span<const Panel> panels() const { return panels_; }

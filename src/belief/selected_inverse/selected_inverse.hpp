@@ -32,6 +32,8 @@ class SelectedInverse {
   /// ln|N|; nothing if rounding left N without a factor. Then there is no inverse either.
   [[nodiscard]] std::optional<double> log_determinant() const { return log_determinant_; }
 
+  /// The numbers of a panel of L, before invert: those of its columns in a triangle, and its rows below.
+  [[nodiscard]] const Eigen::MatrixXd& factor(std::size_t panel) const { return panels_[panel]; }
   /// Computes the inverse's blocks, once.
   void invert(const Work& work = {});
   /// The block of a node, after invert. Symmetric.

@@ -130,6 +130,26 @@ void PrecisionSolver::forget(std::size_t node, std::span<const double> context, 
   evidence_known_ = known;
 }
 
+void PrecisionSolver::observe(std::size_t node, const MatrixXd& contexts) {
+  NodeSum sum = sums_[node];
+  const auto count = static_cast<Index>(sum.rows.size() / stride_);
+  MatrixXd columns = MatrixXd::Zero(static_cast<Index>(stride_), count + contexts.cols());
+  columns.leftCols(count) = Eigen::Map<const MatrixXd>(sum.rows.data(), columns.rows(), count);
+  columns.rightCols(contexts.cols()).topRows(contexts.rows()) = contexts;
+  if (sum.whole) {
+    columns.leftCols(count).noalias() += columns.rightCols(contexts.cols()) * contexts.transpose();
+    columns.conservativeResize(Eigen::NoChange, count);
+  } else if (LowRankInverse<double>::is_whole(static_cast<std::size_t>(columns.cols()), dimension_)) {
+    columns = columns * columns.topRows(contexts.rows()).transpose();
+    sum.whole = true;
+  }
+  sum.rows.assign(columns.data(), columns.data() + columns.size());
+  const bool known = evidence_known_;
+  set_sum(node, std::move(sum));
+  if (known) evidence_.noalias() += contexts * contexts.transpose();
+  evidence_known_ = known;
+}
+
 void PrecisionSolver::set_sum(std::size_t node, std::span<const double> packed) {
   NodeSum sum;
   if (!packed.empty()) {

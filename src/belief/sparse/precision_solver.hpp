@@ -36,6 +36,8 @@ class PrecisionSolver {
   void observe(std::size_t node, std::span<const double> context);
   /// A context that was observed goes; `packed` is S without it.
   void forget(std::size_t node, std::span<const double> context, std::span<const double> packed);
+  /// Several contexts, a column each.
+  void observe(std::size_t node, const Eigen::MatrixXd& contexts);
   [[nodiscard]] const Elimination& elimination() const { return elimination_; }
   /// Of the evidence there is now: O(d^3), and O(n d^2) where sums have been set.
   const ConstantMode& constant_mode();

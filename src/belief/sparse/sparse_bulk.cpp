@@ -79,7 +79,7 @@ class SparseEngine::Chunk {
                            .tolerance = std::max(tightest, 0.1 * engine_.options_.tolerance / std::max(1.0, length))});
       }
     }
-    return engine_.solve_side_by_side(systems, sizes, solutions_, work);
+    return engine_.solve_chunk(systems, lessons_, sizes, solutions_, work);
   }
 
   /// L, and Z at the lessons' own nodes.
@@ -179,6 +179,39 @@ class SparseEngine::Chunk {
   std::vector<MatrixXd> covariances_;  // of the lessons' nodes, each as its own lesson leaves it
 };
 
+/// Y of a chunk: without iterating while that is cheaper, and else side by side.
+SolveSummary SparseEngine::solve_chunk(std::span<const LaneSolver::Column> systems, std::span<const NodeLesson> lessons,
+                                       std::span<const double> sizes, MatrixXd& solutions, const Work& work) {
+  const bool keeps_digits = strongest_coupling_ <= heaviest_to_invert;
+  if (!keeps_digits || !context_solver_.pays(systems.size(), multiplications_of_solves(1.0), prior_, solver_, work)) {
+    for (const NodeLesson& lesson : lessons) {
+      for (Index c = 0; c < lesson.contexts.cols(); ++c) {
+        context_solver_.observe(lesson.node, {lesson.contexts.col(c).data(), dimension_});
+      }
+    }
+    return solve_side_by_side(systems, sizes, solutions, work);
+  }
+  std::vector<ContextSolver::Column> columns;
+  for (const NodeLesson& lesson : lessons) {
+    for (Index c = 0; c < lesson.contexts.cols(); ++c) {
+      columns.push_back({.node = lesson.node, .context = {lesson.contexts.col(c).data(), dimension_}});
+    }
+  }
+  const std::vector<double> residuals = context_solver_.solve(columns, prior_, solutions, work);
+  if (residuals.empty()) return solve_side_by_side(systems, sizes, solutions, work);
+  SolveSummary summary;
+  for (std::size_t k = 0; k < systems.size(); ++k) {
+    if (residuals[k] <= systems[k].tolerance) {
+      const double residual = residuals[k] / options_.tolerance;
+      summary.add({.iterations = 0, .residual = residual, .converged = residual <= 1.0});
+    } else {
+      summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
+    }
+  }
+  work.tell(1.0);
+  return summary;
+}
+
 /// Column k of the solutions is sizes[k] times that of the k-th system; row j * d + r is entry r of node j. Sixteen
 /// side by side, on all threads; where single precision is not enough, alone.
 SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column> systems,
@@ -221,16 +254,13 @@ SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column
       summary.add({.iterations = solved[k].iterations, .residual = residual, .converged = residual <= 1.0});
       continue;
     }
-    summary.add(solve_alone(systems[k]));
-    for (std::size_t j = 0; j < node_count(); ++j) {
-      solutions.block(static_cast<Index>(j * dimension_), static_cast<Index>(k), static_cast<Index>(dimension_), 1) =
-          sizes[k] * Eigen::Map<const VectorXd>(solver_.start(j), static_cast<Index>(dimension_));
-    }
+    summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
   }
   return summary;
 }
 
-SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system) {
+/// The solution is `size` times that of the system.
+SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system, double size, Eigen::Ref<VectorXd> solution) {
   solver_.clear();
   for (std::size_t r = 0; r < dimension_; ++r) {
     solver_.right_hand_side(system.node)[r] = system.right_hand_side[r];
@@ -239,7 +269,12 @@ SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system) {
     }
   }
   std::copy(system.start.begin(), system.start.end(), solver_.start(system.node));
-  return solve(system.tolerance);
+  const SolveSummary summary = solve(system.tolerance);
+  const auto d = static_cast<Index>(dimension_);
+  for (std::size_t j = 0; j < node_count(); ++j) {
+    solution.segment(static_cast<Index>(j) * d, d) = size * Eigen::Map<const VectorXd>(solver_.start(j), d);
+  }
+  return summary;
 }
 
 void SparseEngine::learn_chunk(std::span<const NodeLesson> lessons, const Work& work, Changed& total) {
@@ -251,7 +286,7 @@ void SparseEngine::learn_chunk(std::span<const NodeLesson> lessons, const Work& 
   chunk.apply(work.threads);
   total.log_determinant += chunk.log_determinant();
   if (log_determinant_) *log_determinant_ += chunk.log_determinant();
-  for (const NodeLesson& lesson : lessons) observe(lesson);
+  for (const NodeLesson& lesson : lessons) solver_.observe(lesson.node, lesson.contexts);
 }
 
 /// The largest x^T C_i x of a context.
@@ -259,24 +294,6 @@ double SparseEngine::gain_of(const NodeLesson& lesson) const {
   MatrixXd own(dimension_, dimension_);
   covariance(lesson.node, {own.data(), dimension_ * dimension_});
   return (lesson.contexts.transpose() * own * lesson.contexts).diagonal().maxCoeff();
-}
-
-/// The solver learns what was observed.
-void SparseEngine::observe(const NodeLesson& lesson) {
-  NodeSum sum = solver_.observed(lesson.node);
-  const auto count = static_cast<Index>(sum.rows.size() / stride());
-  MatrixXd columns = MatrixXd::Zero(static_cast<Index>(stride()), count + lesson.contexts.cols());
-  columns.leftCols(count) = Eigen::Map<const MatrixXd>(sum.rows.data(), columns.rows(), count);
-  columns.rightCols(lesson.contexts.cols()).topRows(lesson.contexts.rows()) = lesson.contexts;
-  if (sum.whole) {
-    columns.leftCols(count).noalias() += columns.rightCols(lesson.contexts.cols()) * lesson.contexts.transpose();
-    columns.conservativeResize(Eigen::NoChange, count);
-  } else if (LowRankInverse<double>::is_whole(static_cast<std::size_t>(columns.cols()), dimension_)) {
-    columns = columns * columns.topRows(lesson.contexts.rows()).transpose();
-    sum.whole = true;
-  }
-  sum.rows.assign(columns.data(), columns.data() + columns.size());
-  solver_.set_sum(lesson.node, std::move(sum));
 }
 
 /// Y of a chunk, and what sixteen solves side by side take: seven vectors a thread.
@@ -430,6 +447,7 @@ void SparseEngine::take_over(SelectedInverse& inverse, const ComponentEvidence& 
   log_determinant_ = inverse.log_determinant();
   waiting_count_ = 0;
   losses_ = 0;
+  context_solver_.evidence_changed();
   for (std::size_t j = 0; j < node_count(); ++j) {
     set_covariance(j, inverse.block(j));
     solver_.set_sum(j, evidence.at(j).contexts);
@@ -442,6 +460,7 @@ SolveSummary SparseEngine::rebuild(const ComponentEvidence& evidence, const Work
   if (const auto plan = plan_inverse(columns, evidence, work)) {
     if (invert(*plan, evidence, work)) return solve_means(evidence);
   }
+  context_solver_.evidence_changed();
   for (std::size_t j = 0; j < node_count(); ++j) solver_.set_sum(j, evidence.at(j).contexts);
   log_determinant_.reset();
   waiting_count_ = 0;

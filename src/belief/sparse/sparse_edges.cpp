@@ -48,12 +48,7 @@ SolveSummary SparseEngine::solve_in_turn(std::span<const LaneSolver::Column> sys
                                          MatrixXd& solutions, const Work& work) {
   SolveSummary summary;
   for (std::size_t k = 0; k < systems.size(); ++k) {
-    summary.add(solve_alone(systems[k]));
-    for (std::size_t j = 0; j < node_count(); ++j) {
-      for (std::size_t r = 0; r < dimension_; ++r) {
-        solutions(static_cast<Index>(j * dimension_ + r), static_cast<Index>(k)) = sizes[k] * solver_.start(j)[r];
-      }
-    }
+    summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
     work.tell(static_cast<double>(k + 1) / static_cast<double>(systems.size()));
   }
   return summary;
@@ -107,6 +102,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
   Changed result;
   if (columns.empty()) {  // coupling 0: A is what it was
     solver_.set_prior(changed, work.threads);
+    context_solver_.prior_changed();
     prior_ = std::move(changed);
     variances_.prior_changed();
     strongest_coupling_ = strongest_coupling(prior_);
@@ -126,6 +122,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
   const auto use = [this](const PriorMatrix& prior, std::size_t threads) {
     prior_ = prior;
     solver_.set_prior(prior_, threads);
+    context_solver_.prior_changed();
   };
   try {
     if (!gains) use(changed, work.threads);
@@ -182,6 +179,7 @@ void SparseEngine::change_prior_variances(const EdgeColumns& columns, bool gains
     terms = PrecisionChange(1.0, columns.times(solutions, 1)).terms(solutions);
   }
   solver_.set_prior(changed, 1);
+  context_solver_.prior_changed();
   prior_ = std::move(changed);
   variances_.prior_changed();
   strongest_coupling_ = strongest_coupling(prior_);
@@ -220,6 +218,7 @@ std::optional<Engine::Changed> SparseEngine::invert_with_edges(std::span<const E
       *inverse.log_determinant() - *before - static_cast<double>(dimension_) * (*prior_after - *prior_before);
   prior_ = changed;
   solver_.set_prior(prior_, work.threads);
+  context_solver_.prior_changed();
   variances_.prior_changed();
   strongest_coupling_ = strongest_coupling(prior_);
   take_over(inverse, evidence);

@@ -45,7 +45,8 @@ SparseEngine::SparseEngine(Empty, PriorMatrix prior, std::size_t dimension, cons
       options_(options),
       column_begins_(dimension),
       variances_(prior_.node_count()),
-      solver_(prior_, dimension) {
+      solver_(prior_, dimension),
+      context_solver_(dimension) {
   // Columns of the lower triangle begin at a whole pack: column c at row c rounded down to one.
   for (std::size_t c = 0; c < dimension; ++c) {
     const std::size_t first_row = c / pack_size * pack_size;
@@ -159,7 +160,7 @@ std::unique_ptr<Engine> SparseEngine::extract(std::span<const NodeId> nodes,
 std::size_t SparseEngine::bytes() const {
   const std::size_t numbers = means_.size() + covariances_.size() + waiting_.size() + missing_.size();
   return sizeof(*this) + prior_.bytes() + numbers * sizeof(double) + shown_.size() * sizeof(Shown) + solver_.bytes() +
-         variances_.bytes();
+         context_solver_.bytes() + variances_.bytes();
 }
 
 std::size_t SparseEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
@@ -269,6 +270,7 @@ Engine::Learned SparseEngine::learn(std::size_t node, std::span<const double> co
   const double step = scaled.largest * (reward - product(node, context, means_)) / (1.0 + result.variance);
   change_by(node, scaled.largest, result.variance, step, false);
   solver_.observe(node, context);
+  context_solver_.observe(node, context);
   return result;
 }
 
@@ -333,6 +335,7 @@ std::optional<Engine::Changed> SparseEngine::forget(std::size_t node, std::span<
   for (std::size_t k = 0; k < dimension_; ++k) solver_.right_hand_side(node)[k] = context[k] / scaled.largest;
   std::vector<double> own = own_solution(node);
   solver_.forget(node, context, evidence.at(node).contexts);
+  context_solver_.evidence_changed();
   double known = 0.0;  // x^T C_i x, as it was with the reward
   for (std::size_t k = 0; k < dimension_; ++k) known += scaled.largest * context[k] * own[k];
   if (known < 0.9) {
@@ -457,18 +460,19 @@ Engine::Changed SparseEngine::change(const ChangeColumns& columns, bool gains,
   return result;
 }
 
-/// C_j -= sign Z_j Z_j^T for every node; row j * d + r of Z is entry r of node j.
-void SparseEngine::subtract_terms(const MatrixXd& terms, double sign, std::size_t threads) {
+/// C_j -= sign Z_j Z_j^T for every node; row j * d + r of Z is entry r of node j. Asks for no memory: whatever else has
+/// changed by now, this does too.
+void SparseEngine::subtract_terms(const MatrixXd& terms, double sign, std::size_t threads) noexcept {
   constexpr std::size_t together = 64;  // nodes
-  const auto d = static_cast<Index>(dimension_);
   run_parts(node_count(), together, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
-    MatrixXd outer(d, d);
     for (std::size_t j = first; j < end; ++j) {
-      const auto own = terms.middleRows(static_cast<Index>(j) * d, d);
-      outer.noalias() = own * own.transpose();
-      for (Index c = 0; c < d; ++c) {
-        double* const column = covariance_column(j, static_cast<std::size_t>(c));
-        for (Index r = c; r < d; ++r) column[r] -= sign * outer(r, c);
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        double* const column = covariance_column(j, c);
+        for (Index k = 0; k < terms.cols(); ++k) {
+          const double* const term = &terms(static_cast<Index>(j * dimension_), k);
+          const double factor = sign * term[c];
+          for (std::size_t r = c; r < dimension_; ++r) column[r] -= factor * term[r];
+        }
       }
     }
   });
@@ -483,7 +487,11 @@ Engine::Changed SparseEngine::change_evidence(std::size_t node, const UserEviden
   covariance(node, {own.data(), dimension_ * dimension_});
   Changed result = change(
       ChangeColumns::of_contexts(node, sums.contexts, dimension_), sign > 0,
-      [&] { solver_.set_sum(node, evidence.at(node).contexts); }, evidence);
+      [&] {
+        solver_.set_sum(node, evidence.at(node).contexts);
+        context_solver_.evidence_changed();
+      },
+      evidence);
   if (sign < 0) return result;
   const MatrixXd lower = own.llt().matrixL();
   const MatrixXd inner = MatrixXd::Identity(d, d) + lower.transpose() * unpacked(sums.contexts, dimension_) * lower;

@@ -3,6 +3,7 @@
 #include "belief/engine.hpp"
 #include "belief/packs.hpp"
 #include "belief/selected_inverse/elimination_plan.hpp"
+#include "belief/sparse/context_solver.hpp"
 #include "belief/sparse/lane_solver.hpp"
 #include "belief/sparse/precision_solver.hpp"
 #include "belief/sparse/prior_variances.hpp"
@@ -115,7 +116,7 @@ class SparseEngine final : public Engine {
   SolveSummary solve_means(const ComponentEvidence& evidence);
   Changed change(const ChangeColumns& columns, bool gains, const std::function<void()>& change_solver,
                  const ComponentEvidence& evidence);
-  void subtract_terms(const Eigen::MatrixXd& terms, double sign, std::size_t threads);
+  void subtract_terms(const Eigen::MatrixXd& terms, double sign, std::size_t threads) noexcept;
 
   // Edges: sparse_edges.cpp.
   [[nodiscard]] bool has_evidence() const;
@@ -130,13 +131,14 @@ class SparseEngine final : public Engine {
 
   // Many rewards at once: sparse_bulk.cpp.
   class Chunk;
+  SolveSummary solve_chunk(std::span<const LaneSolver::Column> systems, std::span<const NodeLesson> lessons,
+                           std::span<const double> sizes, Eigen::MatrixXd& solutions, const Work& work);
   SolveSummary solve_side_by_side(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
                                   Eigen::MatrixXd& solutions, const Work& work);
-  SolveSummary solve_alone(const LaneSolver::Column& system);
+  SolveSummary solve_alone(const LaneSolver::Column& system, double size, Eigen::Ref<Eigen::VectorXd> solution);
   void learn_chunk(std::span<const NodeLesson> lessons, const Work& work, Changed& total);
   [[nodiscard]] double chunk_bytes(std::size_t columns, std::size_t threads) const;
   [[nodiscard]] double gain_of(const NodeLesson& lesson) const;
-  void observe(const NodeLesson& lesson);
   [[nodiscard]] bool may_invert(const ComponentEvidence& evidence) const;
   [[nodiscard]] double multiplications_of_solves(double columns) const;
   [[nodiscard]] std::optional<EliminationPlan> plan_inverse(double solves, const ComponentEvidence& evidence,
@@ -173,6 +175,7 @@ class SparseEngine final : public Engine {
   std::optional<double> moved_;
   std::optional<double> log_determinant_;  // ln|N|, where something has needed it
   PrecisionSolver solver_;
+  ContextSolver context_solver_;
 };
 
 }  // namespace goblin
