@@ -29,6 +29,11 @@ inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
   for (std::size_t node = 0; node < nodes && !finds_clusters(policy); ++node) {
     options.node_ridges.push_back(0.5 + 0.25 * static_cast<double>(node));
   }
+  if (version >= 4) {
+    if (policy == Policy::gob_lin) options.laplacian = Laplacian::normalized;
+    if (policy == Policy::gob_lin || policy == Policy::linucb_ind) options.forgetting.window = 8;
+    if (policy == Policy::gob_lin_macro || policy == Policy::linucb_hash) options.forgetting.discount = 0.75;
+  }
   auto bandit = Bandit::make(policy, friends, uses_clusters(policy) ? clusters : std::vector<NodeId>{}, options);
   const std::vector<double> contexts{0.5, -1.0, 0.25, 0.75, -0.5, 0.125};
   for (std::size_t t = 0; t < 12; ++t) {
