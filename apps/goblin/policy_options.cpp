@@ -33,6 +33,10 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& r
       {Policy::gob_lin});
   add("--hub", given.hub.weight, "How strongly every user is drawn to what all have in common", {Policy::gob_lin_hub});
   add("--hub-ridge", given.hub.ridge, "How strongly what all have in common is drawn to zero", {Policy::gob_lin_hub});
+  add("--buckets", given.hash.buckets, "How many numbers the vector has that everybody shares", {Policy::linucb_hash})
+      ->check(positive_whole_number());
+  add("--hash-seed", given.hash.seed, "Of which coordinates share a bucket", {Policy::linucb_hash})
+      ->check(whole_number());
   add("--club-graph", request.club_graph, "Who may be alike at first: social, complete or random", {Policy::club});
   add("--separation", given.club.separation, "How many times their uncertainty the estimates of like users may differ",
       {Policy::club});

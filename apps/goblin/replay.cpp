@@ -44,11 +44,18 @@ class Check {
         "--check: the bandit explores with {} (must be ucb or printed_bound, without epsilon)", name_of(exploration)));
   }
 
-  /// Throws std::invalid_argument if users change their nodes: the paper's algorithm has nothing like that.
-  static void check_policy(Policy policy) {
-    if (!finds_clusters(policy)) return;
-    throw std::invalid_argument(
-        fmt::format("--check: the policy is {} (must be one whose clusters do not move)", name_of(policy)));
+  /// Throws std::invalid_argument if the paper's algorithm has nothing like it: users who change their nodes, and nodes
+  /// that learn other contexts than users see.
+  static void check_policy(const Bandit& bandit) {
+    const auto refuse = [&](const char* bound) {
+      throw std::invalid_argument(
+          fmt::format("--check: the policy is {} (must be {})", name_of(bandit.policy()), bound));
+    };
+    if (finds_clusters(bandit.policy())) refuse("one whose clusters do not move");
+    if (bandit.policy() == Policy::linucb_hash) refuse("one that does not hash contexts");
+    if (bandit.options().laplacian == Laplacian::combinatorial) return;
+    throw std::invalid_argument(fmt::format("--check: the laplacian is {} (must be {})",
+                                            name_of(bandit.options().laplacian), name_of(Laplacian::combinatorial)));
   }
 
   void add_nodes(const Bandit& bandit) {
@@ -179,7 +186,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     throw std::invalid_argument(
         fmt::format("--check: the bandit has learned {} rewards (must be 0)", bandit.rewards()));
   }
-  if (options.check) Check::check_policy(bandit.policy());
+  if (options.check) Check::check_policy(bandit);
   if (options.check) Check::check_exploration(bandit.exploration());
   EventReader reader(d);
   NewUsers users(bandit);

@@ -9,8 +9,9 @@ What one user's click teaches, the user's friends get to know too:
 >>> bandit.select("bob", items)
 1
 
-- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``GobLinHub``, ``Club``,
-  ``DynUcb``; ``policies`` has their names, ``load`` reads a model file; ``write_events`` writes a log for ``goblin fit``
+- policies: ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, ``GobLinHub``, ``LinUcbHash``,
+  ``Club``, ``DynUcb``; ``policies`` has their names, ``load`` reads a model file; ``write_events`` writes a log for
+  ``goblin fit``
 - exploration: ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy``, ``square_cb``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
@@ -28,6 +29,7 @@ from ._bandits import (
     GobLinBlock,
     GobLinHub,
     GobLinMacro,
+    LinUcbHash,
     LinUcbInd,
     LinUcbSin,
     load,
@@ -62,6 +64,7 @@ __all__ = [
     "GobLinHub",
     "GobLinMacro",
     "Graph",
+    "LinUcbHash",
     "LinUcbInd",
     "LinUcbSin",
     "Linear",

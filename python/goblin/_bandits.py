@@ -35,7 +35,7 @@ class Bandit(_core.Bandit):
     """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
 
     Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, or their rivals
-    ``GobLinHub``, and ``Club`` and ``DynUcb``, which find the clusters themselves. They differ in
+    ``GobLinHub``, ``LinUcbHash``, and ``Club`` and ``DynUcb``, which find the clusters themselves. They differ in
     nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
@@ -211,12 +211,19 @@ class GobLin(Bandit):
         which is high for candidates that are good and for those about which little is known. This is the algorithm
         of *A Gang of Bandits* (Cesa-Bianchi, Gentile, Zappella; 2013), exactly, without its dn x dn matrix.
 
+    The other Laplacian
+        With ``laplacian="normalized"``, L is ``I - D^-1/2 W D^-1/2``, W the weights and D the degrees: all friends of
+        a user together hold the user as strongly as one friend would. So a user with many friends, whom the
+        ``"combinatorial"`` Laplacian ties to their average, is free to differ from it. An edge then changes all that
+        its component believes, which is computed anew: add many of them at once.
+
     Parameters
     ----------
     edges : who is a friend of whom: an array, pairs or triples, a frame, a SciPy sparse
         matrix, a NetworkX graph; see ``Graph``
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
+    laplacian : ``"combinatorial"``, the paper's, or ``"normalized"``
     **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``window``, ``discount``, ``exploration``,
         ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see
         ``Bandit``
@@ -246,9 +253,14 @@ class GobLin(Bandit):
     _policy = "gob.lin"
 
     def __init__(
-        self, edges: Any, dimension: int = 25, alpha: float = _core.default_alpha, **options: Unpack[Options]
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        laplacian: str = "combinatorial",
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(edges, dimension, alpha, **options)
+        super().__init__(edges, dimension, alpha, own={"laplacian": laplacian}, **options)
 
 
 class LinUcbSin(Bandit):
@@ -401,6 +413,52 @@ class GobLinHub(Bandit):
         super().__init__(edges, dimension, alpha, own={"hub": hub, "hub_ridge": hub_ridge}, **options)
 
 
+class LinUcbHash(Bandit):
+    """LinUCB with feature hashing: one belief for everybody, in which every user has numbers of their own, too.
+
+    Every coordinate k of a context is added, with a sign, to one of ``buckets`` numbers that all users have for it, and
+    to another that only this user has; a hash draws both. On the longer vectors ``phi(u, x)`` it is LinUCB:
+
+        ``w = N^-1 c`` with ``N = ridge I + sum phi phi'`` and ``c = sum a phi``.
+
+    So what everybody likes is learned from all, and what sets a user apart from the user's own rewards. Where two
+    coordinates share a bucket they disturb each other; of a product that is 0 on average, and the less the more buckets
+    there are. Without any, it is ``GobLin`` on the graph in which everybody knows everybody. The graph only says who
+    there is. A user keeps the numbers when others join later.
+
+    Parameters
+    ----------
+    edges, dimension, alpha, **options : as in ``GobLin``
+    buckets : how many numbers the belief has; more than users times ``dimension`` are not needed
+    hash_seed : another one draws other buckets
+
+    Cost: ``select`` O(dimension^2) an arm; ``update`` O(buckets^2), and 12 bytes times ``buckets^2`` of memory.
+
+    >>> import goblin
+    >>> bandit = goblin.LinUcbHash([("ann", "bob")], dimension=1, buckets=64)
+    >>> for _ in range(10):
+    ...     bandit.update("ann", [1.0], 1.0)
+    >>> bandit.mean("ann").round(2), bandit.mean("bob").round(2)      # half of it may be what all like
+    (array([0.95]), array([0.48]))
+    """
+
+    _policy = "linucb.hash"
+
+    def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
+        return 1, "a list of one: everybody shares a belief"
+
+    def __init__(
+        self,
+        edges: Any,
+        dimension: int = 25,
+        alpha: float = _core.default_alpha,
+        buckets: int = _core.default_buckets,
+        hash_seed: int = 0,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(edges, dimension, alpha, own={"buckets": buckets, "hash_seed": hash_seed}, **options)
+
+
 class Club(Bandit):
     """CLUB: one belief for each cluster of users, where users who turn out to differ are parted.
 
@@ -534,7 +592,8 @@ def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:
 policies: tuple[str, ...] = _core.policy_names()
 
 _policies: dict[str, type[Bandit]] = {
-    kind._policy: kind for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub, Club, DynUcb)
+    kind._policy: kind
+    for kind in (GobLin, LinUcbSin, LinUcbInd, GobLinMacro, GobLinBlock, GobLinHub, LinUcbHash, Club, DynUcb)
 }
 
 

@@ -54,7 +54,12 @@ def policy_names() -> tuple[str, ...]:
 def clustered_policies() -> tuple[str, ...]:
     """Those that need clusters of the users."""
 
+def paper_policies() -> tuple[str, ...]:
+    """The paper's five."""
+
 default_alpha: float = 0.1
+
+default_buckets: int = 1024
 
 default_hub: float = 1.0
 

@@ -127,12 +127,12 @@ def simulate(
     return _trace(_core.simulate(bandit, world, rounds, record_every, delta), world.users, world.items)
 
 
-_without_clusters = tuple(policy for policy in _core.policy_names() if policy not in _core.clustered_policies())
+_usual = tuple(policy for policy in _core.paper_policies() if policy not in _core.clustered_policies())
 
 
 def sweep(
     worlds: _core.World | Sequence[_core.World],
-    policies: Iterable[str] = _without_clusters,
+    policies: Iterable[str] = _usual,
     alphas: float | Iterable[float] | None = None,
     *,
     explorations: str | Iterable[str] | None = None,
@@ -149,7 +149,7 @@ def sweep(
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
-    policies : some of ``goblin.policies``; all that need no clusters without it
+    policies : some of ``goblin.policies``; without it those of the paper that need no clusters
     alphas : each policy is tried with each; 0.1 without it
     explorations : the same with other ways to choose, in the place of alphas: ``["ucb:0.1", goblin.thompson(0.1)]``
     rounds : as in ``simulate``

@@ -2,6 +2,7 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
+#include "bandit/node_priors.hpp"
 #include "bandit/online_clusters.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
@@ -81,6 +82,9 @@ Bandit Bandit::gob_lin(const Graph& users, const BanditOptions& options) {
 Bandit Bandit::gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_macro, users, clusters, options);
 }
+Bandit Bandit::linucb_hash(const Graph& users, const BanditOptions& options) {
+  return make(Policy::linucb_hash, users, {}, options);
+}
 Bandit Bandit::gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   return make(Policy::gob_lin_block, users, clusters, options);
 }
@@ -95,6 +99,7 @@ Bandit Bandit::dynucb(const Graph& users, const BanditOptions& options) {
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                                    const BanditOptions& options) {
   check_options(options);
+  check_policy(policy, options);
   check_clusters(policy, users.node_count(), clusters);
   check_forgetting(policy, options);
   check_online_clusters(policy, options, users.node_count());
@@ -103,6 +108,7 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
 
 Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   check_options(options);
+  check_policy(policy, options);
   check_forgetting(policy, options);
   check_clusters(policy, users.node_count(), clusters);
   check_online_clusters(policy, options, users.node_count());
@@ -111,7 +117,9 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   check_node_ridges(options, nodes.node_count() - (has_hub(policy) ? 1 : 0));
   const double coupling = node_coupling(policy, options);
   std::vector<double> ridges = node_ridges(policy, users.node_count(), options);
-  for (NodeId node = 0; !has_hub(policy) && node < nodes.node_count(); ++node) {
+  const bool normalized = options.laplacian == Laplacian::normalized;
+  if (normalized) ridges = normalized_ridges(options, nodes);
+  for (NodeId node = 0; !has_hub(policy) && !normalized && node < nodes.node_count(); ++node) {
     const double ridge = ridges.empty() ? options.ridge : ridges[node];
     check_degree(nodes.degree(node), Limits::coupling * ridge / coupling,
                  [node] { return fmt::format("node {}", node); });
@@ -129,8 +137,8 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
   return Bandit(std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options, found.count),
-                                                 Belief(prior, options.dimension, options.engine, users_with_evidence,
-                                                        taken_from(policy, options)),
+                                                 Belief(prior, lenses_for(policy, options, nodes), options.engine,
+                                                        users_with_evidence, taken_from(policy, options)),
                                                  std::move(online_clusters))));
 }
 
@@ -149,7 +157,8 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
                             const std::optional<Draw>& draw, Decision& decision) const {
   Choice choice(*options.exploration, draw);
   const std::size_t d = options.dimension;
-  const NodeId node = users.node_of(users.user(user));
+  const NodeId who = users.user(user);
+  const NodeId node = users.node_of(who);
   const auto numbers = contexts.numbers();
   if (contexts.dimension() != d) {
     throw std::invalid_argument(fmt::format("contexts: dimension {} (must be {})", contexts.dimension(), d));
@@ -169,7 +178,7 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
           fmt::format("allowed: leaves out all of the {} candidates (must leave at least 1)", count));
     }
   }
-  const double longest = belief.longest_context(node);
+  const double longest = belief.longest_context(who, node);
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
@@ -182,7 +191,7 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
   for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
   decision.engine = belief.engine(node);
   std::vector<double> covariance(choice.needs_covariance() ? d * d : 0);
-  belief.evaluate(node, numbers, allowed,
+  belief.evaluate(who, node, numbers, allowed,
                   {.means = decision.means,
                    .variances = decision.widths,
                    .mean_errors = decision.bounds,
@@ -280,8 +289,8 @@ SolveSummary Bandit::State::change_in_a_copy(std::size_t count,
 
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
   const State& state = this->state();
-  const NodeId node = state.users.node_of(state.users.user(user));
-  check_context(context, state.options.dimension, state.belief.longest_context(node));
+  const NodeId who = state.users.user(user);
+  check_context(context, state.options.dimension, state.belief.longest_context(who, state.users.node_of(who)));
   check_reward(reward);
 }
 
@@ -314,9 +323,11 @@ void Bandit::check_some(const RewardTable& table, std::size_t first, std::size_t
 void Bandit::check_new_user(std::span<const double> context, double reward) const {
   const State& state = this->state();
   // The user shares the only node, or has a new one that nothing is joined to, or only the hub.
-  const bool shares = state.users.policy() == Policy::linucb_sin && state.belief.node_count() > 0;
-  double longest = shares ? state.belief.longest_context(0) : Limits::length * std::sqrt(state.options.ridge);
-  if (has_hub(state.users.policy())) longest = std::min(longest, state.belief.longest_context(hub_node));
+  const Policy policy = state.users.policy();
+  const auto user = static_cast<NodeId>(user_count());
+  const bool shares = (policy == Policy::linucb_sin || policy == Policy::linucb_hash) && state.belief.node_count() > 0;
+  double longest = shares ? state.belief.longest_context(user, 0) : Limits::length * std::sqrt(state.options.ridge);
+  if (has_hub(policy)) longest = std::min(longest, state.belief.longest_context(user, hub_node));
   check_context(context, state.options.dimension, longest);
   check_reward(reward);
 }
@@ -399,7 +410,8 @@ struct NewWeight {
 /// Changes the graph of the users, one edge after the other, and then the belief. `check(k, call)` calls call() for the
 /// k-th change, and may say more about what that throws.
 template <typename Check>
-SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeChange> changes, Check check) {
+SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& belief,
+                          std::span<const EdgeChange> changes, Check check) {
   std::vector<NewWeight> done;
   done.reserve(changes.size());
   try {
@@ -411,6 +423,19 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
       if (!edge) continue;
       weights[std::minmax(edge->a, edge->b)] = edge->weight;
       if (changes[k].weight > 0.0) last_gain[edge->a] = last_gain[edge->b] = k;
+    }
+    if (options.laplacian == Laplacian::normalized) {
+      std::vector<Edge> edges;
+      std::map<NodeId, NodePrior> priors;
+      for (const auto& [ends, weight] : weights) {
+        edges.push_back({ends.first, ends.second, weight});
+        for (const NodeId end : {ends.first, ends.second}) {
+          priors.insert({end, node_prior(options, end, users.degree(end))});
+        }
+      }
+      std::vector<NodePrior> list;
+      for (const auto& [node, prior] : priors) list.push_back(prior);
+      return belief.set_edges(edges, list);
     }
     std::vector<Edge> edges;
     std::vector<Edge> joined;
@@ -442,9 +467,9 @@ SolveSummary change_edges(UserMap& users, Belief& belief, std::span<const EdgeCh
 
 SolveSummary Bandit::State::change_edge(const EdgeChange& change) {
   const auto plainly = [](std::size_t /*k*/, const auto& call) { call(); };
-  if (!online_clusters) return change_edges(users, belief, std::span(&change, 1), plainly);
+  if (!online_clusters) return change_edges(options, users, belief, std::span(&change, 1), plainly);
   const NewWeight weight(users, change);
-  SolveSummary summary = change_edges(users, belief, std::span(&change, 1), plainly);
+  SolveSummary summary = change_edges(options, users, belief, std::span(&change, 1), plainly);
   if ((weight.before > 0.0) == (weight.after > 0.0)) return summary;
   summary.add(move(online_clusters->change_friends(weight.a, weight.b, weight.after > 0.0, users)));
   return summary;
@@ -460,7 +485,7 @@ SolveSummary Bandit::remove_edge(UserRef a, UserRef b) { return state().change_e
 SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
   State& state = this->state();
   const auto check = [](std::size_t k, const auto& call) { check_item("edges", k, call); };
-  if (!state.online_clusters) return change_edges(state.users, state.belief, changes, check);
+  if (!state.online_clusters) return change_edges(state.options, state.users, state.belief, changes, check);
   return state.change_in_a_copy(changes.size(), [&](State& copy, std::size_t k) {
     SolveSummary summary;
     check(k, [&] { summary = copy.change_edge(changes[k]); });
@@ -593,13 +618,15 @@ UserEvidence Bandit::evidence(UserRef user) const {
 
 std::vector<double> Bandit::mean(UserRef user) const {
   std::vector<double> result(state().options.dimension);
-  state().belief.mean(node(user), result);
+  const NodeId who = this->user(user);
+  state().belief.mean(who, state().users.node_of(who), result);
   return result;
 }
 
 std::vector<double> Bandit::covariance(UserRef user) const {
   std::vector<double> result(state().options.dimension * state().options.dimension);
-  state().belief.covariance(node(user), result);
+  const NodeId who = this->user(user);
+  state().belief.covariance(who, state().users.node_of(who), result);
   return result;
 }
 
@@ -612,11 +639,21 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     throw std::invalid_argument(fmt::format("user_vectors: {} numbers (must be {} for each of the {} users)",
                                             user_vectors.size(), d, user_count()));
   }
-  const auto squared_distance = [&](std::span<const double> a, std::span<const double> b) {
+  if (state.belief.lenses().hash()) {
+    throw std::invalid_argument(
+        fmt::format("policy: {} (must be one whose nodes have vectors like those of users)", name_of(policy())));
+  }
+  /// |a / factor_a - b / factor_b|^2: vectors of nodes are those of their users behind the lens.
+  const auto squared_distance = [&](std::span<const double> a, std::span<const double> b, double factor_a = 1.0,
+                                    double factor_b = 1.0) {
     double total = 0.0;
-    for (std::size_t k = 0; k < d; ++k) total += (a[k] - b[k]) * (a[k] - b[k]);
+    for (std::size_t k = 0; k < d; ++k) {
+      const double difference = a[k] / factor_a - b[k] / factor_b;
+      total += difference * difference;
+    }
     return total;
   };
+  const auto factor = [&](NodeId node) { return state.belief.lenses().factor(node); };
   const std::vector<double> zero(d, 0.0);
   std::vector<std::span<const double>> node_vectors(state.belief.node_count(), zero);
   std::vector<bool> seen(node_vectors.size(), false);
@@ -640,16 +677,24 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
   }
   double total = 0.0;
   for (NodeId node = 0; node < node_vectors.size(); ++node) {
-    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero);
+    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero, factor(node));
   }
   for (const Edge& edge : node_graph().edges()) {
-    total += state.belief.coupling() * edge.weight * squared_distance(node_vectors[edge.a], node_vectors[edge.b]);
+    total += state.belief.coupling() * edge.weight *
+             squared_distance(node_vectors[edge.a], node_vectors[edge.b], factor(edge.a), factor(edge.b));
   }
   return total;
 }
 
 double Bandit::prior_precision() const {
   const State& state = this->state();
+  if (state.belief.lenses().hash()) {
+    double stretch = std::sqrt(2.0);
+    for (NodeId user = 0; user < user_count(); ++user) {
+      stretch = std::max(stretch, state.belief.lenses().of(user, 0).stretch());
+    }
+    return state.smallest_ridge / (stretch * stretch);
+  }
   if (!has_hub(policy())) return state.smallest_ridge;
   // Friends only add to what the star says: variance 1 / (ridge + weight) of one's own, and a share of the hub's.
   const double weight = state.options.hub.weight;
@@ -691,7 +736,7 @@ BanditSummary Bandit::summary() const {
     summary.components.push_back({.nodes = engine.node_count(),
                                   .edges = edges,
                                   .engine = engine.kind(),
-                                  .reason = reason_for(asked, engine, state.options.dimension),
+                                  .reason = reason_for(asked, engine, state.belief.dimension()),
                                   .bytes = engine.bytes()});
   }
   return summary;

@@ -1,6 +1,7 @@
 #include "bandit/capacity.hpp"
 
 #include "bandit/forgetting.hpp"
+#include "bandit/node_priors.hpp"
 #include "bandit/online_clusters.hpp"
 #include "bandit/user_map.hpp"
 #include "belief/byte_count.hpp"
@@ -27,17 +28,20 @@ std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const Node
                          const BanditOptions& options) {
   const Graph nodes = node_graph(policy, users, clusters, options);
   const EngineKind kind = options.engine.kind;
-  const std::size_t dimension = options.dimension;
+  const std::size_t dimension = node_dimension(policy, options);
+  const bool twice = has_node_per_user(policy) && keeps_user_evidence(policy, options);
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
-  total = saturating_add(total, byte_count(RewardWindow::bytes(dimension, options.forgetting.window)));
+  total = saturating_add(total, byte_count(RewardWindow::bytes(options.dimension, options.forgetting.window)));
   const Components components = nodes.components();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
     if (choose_engine(kind, members.size(), entries / 2, dimension) != EngineKind::local) {
-      total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken_from(policy, options).nodes));
+      const TakenFrom taken = taken_from(policy, options);
+      total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken.nodes));
+      if (twice) total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken.users));
     }
     total = saturating_add(total, engine_factory().bytes(kind, members.size(), entries / 2, dimension));
   }
@@ -54,6 +58,15 @@ void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clust
           bandit_bytes(other, users, uses_clusters(other) ? clusters : std::span<const NodeId>{}, changed);
       if (bytes <= available) fitting.push_back(fmt::format("{} ({})", name, readable_bytes(bytes)));
     };
+    if (policy == Policy::linucb_hash) {
+      const auto bytes = [&](std::size_t buckets) {
+        BanditOptions fewer = options;
+        fewer.hash.buckets = buckets;
+        return static_cast<double>(bandit_bytes(policy, users, clusters, fewer));
+      };
+      const std::size_t most = most_that_fit(options.hash.buckets, available, bytes);
+      if (most > 0) fitting.push_back(fmt::format("{} buckets", most));
+    }
     for (const EngineKind kind : {EngineKind::sparse, EngineKind::local}) {
       if (options.engine.kind != kind) consider(policy, kind, fmt::format("the engine {}", name_of(kind)));
     }
@@ -68,7 +81,8 @@ void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clust
                            : fmt::format("what would fit: {}", fmt::join(fitting, ", "));
   };
   check_memory(
-      fmt::format("{} of dimension {} with engine {}", name_of(policy), options.dimension,
+      fmt::format("{} of dimension {}{} with engine {}", name_of(policy), options.dimension,
+                  policy == Policy::linucb_hash ? fmt::format(" and {} buckets", options.hash.buckets) : "",
                   name_of(options.engine.kind)),
       static_cast<double>(bandit_bytes(policy, users, clusters, options)), options.engine,
       [] { return std::size_t{0}; }, what_fits);

@@ -8,9 +8,11 @@
 
 namespace goblin {
 
-/// Whether evidence is kept for each user beside that of the nodes: where users share nodes, unless the options say no.
+/// Whether evidence is kept for each user beside that of the nodes: where users share nodes, unless the options say no,
+/// and where the nodes' follows from it by factors that edges change.
 [[nodiscard]] inline bool keeps_user_evidence(Policy policy, const BanditOptions& options) {
-  return !has_node_per_user(policy) && !options.evidence_per_node;
+  if (has_node_per_user(policy)) return options.laplacian != Laplacian::combinatorial;
+  return !options.evidence_per_node;
 }
 
 /// Which sums of the evidence something is taken from again, because the bandit forgets. A discount multiplies a user's

@@ -55,6 +55,13 @@ void check_options(const BanditOptions& options) {
   }
 }
 
+void check_policy(Policy policy, const BanditOptions& options) {
+  if (options.laplacian != Laplacian::combinatorial && policy != Policy::gob_lin) {
+    throw std::invalid_argument(fmt::format("laplacian: {} (must be {} for {})", name_of(options.laplacian),
+                                            name_of(Laplacian::combinatorial), name_of(policy)));
+  }
+}
+
 void check_node_ridges(const BanditOptions& options, std::size_t nodes) {
   if (options.node_ridges.empty() || options.node_ridges.size() == nodes) return;
   throw std::invalid_argument(fmt::format("node_ridges: {} numbers (must be none, or one for each of the {} nodes)",

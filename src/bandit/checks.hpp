@@ -12,6 +12,9 @@ namespace goblin {
 
 void check_options(const BanditOptions& options);
 
+/// Options that only some policies have must be left alone for the others.
+void check_policy(Policy policy, const BanditOptions& options);
+
 /// BanditOptions::node_ridges must be empty or have a ridge for each of so many nodes, the hub not counted.
 void check_node_ridges(const BanditOptions& options, std::size_t nodes);
 

@@ -94,7 +94,7 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
   const std::size_t d = state.options.dimension;
   const NodeId who = users.user(user);
   const NodeId node = users.node_of(who);
-  check_context(context, d, belief.longest_context(node));
+  check_context(context, d, belief.longest_context(who, node));
   if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
 
   Explanation result;
@@ -103,26 +103,32 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
   result.own = result.per_node ? node : who;
   result.engine = belief.engine(node);
 
-  const Influence influence = belief.influence(node, context);
+  const Influence influence = belief.influence(who, node, context);
   result.solve = influence.solve;
   double own_noise = 0.0;
   double other_noise = 0.0;
   for (std::size_t at = 0; at < influence.nodes.size(); ++at) {
-    const auto u = std::span(influence.values).subspan(at * d, d);
-    const auto add = [&](NodeId from, const UserEvidence& evidence) {
+    const auto of_node = std::span(influence.values).subspan(at * belief.dimension(), belief.dimension());
+    const auto add = [&](NodeId from, const UserEvidence& evidence, std::span<const double> u, double stretch) {
       if (evidence.count == 0) return;
       (from == result.own ? own_noise : other_noise) += energy(evidence.contexts, u);
       result.contributions.push_back(
           {.user = from,
            .value = product(u, evidence.rewards),
            .rewards = evidence.count,
-           .bound = influence.bound * std::sqrt(product(evidence.rewards, evidence.rewards))});
+           .bound = stretch * influence.bound * std::sqrt(product(evidence.rewards, evidence.rewards))});
     };
     const NodeId there = influence.nodes[at];
     if (result.per_node) {
-      add(there, belief.evidence(there, there));
+      add(there, belief.evidence(there, there), of_node, 1.0);
     } else {
-      users.for_each_user_of(there, [&](NodeId from) { add(from, belief.evidence(from, there)); });
+      // A user's c counts at the node as P c: it meets P^T u.
+      std::vector<double> u(d);
+      users.for_each_user_of(there, [&](NodeId from) {
+        const Lens lens = belief.lenses().of(from, there);
+        lens.to_user(of_node, u);
+        add(from, belief.evidence(from, there), u, lens.stretch());
+      });
     }
   }
   result.mean = influence.far_mean;

@@ -76,7 +76,7 @@ void check_lengths(const Belief& ours, const Belief& theirs) {
   for (NodeId node = 0; node < ours.node_count(); ++node) {
     if (ours.engine(node) != EngineKind::sparse || theirs.engine(node) == EngineKind::sparse) continue;
     const double length = theirs.longest_learned(node);
-    const double longest = ours.longest_context(node);
+    const double longest = ours.longest_context_at(node);
     if (length > longest) {
       throw std::invalid_argument(
           fmt::format("other: it may have learned a context of length {:g} at node {} (must be at most {:g} with the "
@@ -117,9 +117,14 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
   };
   check_option("dimension", theirs.options.dimension, ours.options.dimension);
   check_option("coupling", theirs.options.coupling, ours.options.coupling);
+  check_option("laplacian", name_of(theirs.options.laplacian), name_of(ours.options.laplacian));
   if (has_hub(ours.users.policy())) {
     check_option("hub.weight", theirs.options.hub.weight, ours.options.hub.weight);
     check_option("hub.ridge", theirs.options.hub.ridge, ours.options.hub.ridge);
+  }
+  if (ours.users.policy() == Policy::linucb_hash) {
+    check_option("hash.buckets", theirs.options.hash.buckets, ours.options.hash.buckets);
+    check_option("hash.seed", theirs.options.hash.seed, ours.options.hash.seed);
   }
   check_option("evidence_per_node", theirs.options.evidence_per_node, ours.options.evidence_per_node);
   if (theirs.users.user_count() != ours.users.user_count()) {

@@ -2,6 +2,7 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
+#include "bandit/node_priors.hpp"
 #include "bandit/state.hpp"
 #include "binary.hpp"
 #include "checked_file.hpp"
@@ -129,6 +130,7 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     options.engine.local.most_edges = in.size();
     if (version >= 4) read_policy_options(in, options);
     check_options(options);
+    check_policy(policy, options);
     check_forgetting(policy, options);
 
     const Graph graph = load_graph(in);
@@ -141,7 +143,9 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
     in.expect(has_clusters(policy) || cluster_count == 0, "the number of clusters");
     UserMap users(policy, graph, clusters, options, cluster_count);
-    Belief belief(in, node_coupling(policy, options), options.dimension, options.engine, taken_from(policy, options));
+    // The factors of nodes, where there are any, are in the file.
+    Belief belief(in, node_coupling(policy, options), lenses_for(policy, options, Graph()), options.engine,
+                  taken_from(policy, options));
     in.expect(belief.node_count() == users.node_count(), "the number of nodes");
     in.expect(options.node_ridges.size() <= belief.node_count(), "the number of ridges");
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");

@@ -32,6 +32,7 @@ Graph with_hub(const Graph& users, double coupling, double weight) {
 Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
   switch (policy) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return users.single();
     case Policy::linucb_ind:
       return users.edgeless();
@@ -79,6 +80,7 @@ void UserMap::add_member(NodeId user, NodeId cluster) {
 std::size_t UserMap::node_count() const {
   switch (policy_) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return 1;
     case Policy::gob_lin_macro:
     case Policy::club:
@@ -123,6 +125,7 @@ std::string UserMap::describe_node(NodeId node) const {
 NodeId UserMap::node_of(NodeId user) const {
   switch (policy_) {
     case Policy::linucb_sin:
+    case Policy::linucb_hash:
       return 0;
     case Policy::gob_lin_macro:
     case Policy::club:

@@ -76,6 +76,8 @@ class UserMap {
     users_.for_each_neighbour(user, visit);
   }
 
+  /// The weight of all of a user's edges. O(friends).
+  [[nodiscard]] double degree(NodeId user) const { return users_.degree(user); }
   [[nodiscard]] Graph graph() const { return users_.snapshot(); }
   [[nodiscard]] double weight(NodeId user_a, NodeId user_b) const { return users_.weight(user_a, user_b); }
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -67,13 +68,14 @@ void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size
 
 }  // namespace
 
-Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
-               std::optional<std::size_t> users, TakenFrom taken_from)
+Belief::Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users,
+               TakenFrom taken_from)
     : options_(options),
       coupling_(prior.coupling()),
-      evidence_(dimension, prior.node_count(), taken_from.nodes),
+      lenses_(std::move(lenses)),
+      evidence_(lenses_.node_dimension(), prior.node_count(), taken_from.nodes),
       places_(prior.node_count()) {
-  if (users) user_evidence_.emplace(dimension, *users, taken_from.users);
+  if (users) user_evidence_.emplace(lenses_.dimension(), *users, taken_from.users);
   const Components parts = prior.graph().snapshot().components();
   components_.reserve(parts.count());
   const Graph lone(1);  // shared by all nodes without neighbours
@@ -84,7 +86,7 @@ Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOpti
     const auto nodes = parts.nodes(part);
     const PriorMatrix of_part =
         nodes.size() == 1 ? PriorMatrix(lone, prior.ridge(nodes[0]), coupling_) : prior.part(nodes);
-    add_component({{nodes.begin(), nodes.end()}, engine_factory().make(options.kind, of_part, dimension, options)});
+    add_component({{nodes.begin(), nodes.end()}, engine_factory().make(options.kind, of_part, dimension(), options)});
     made += nodes.size();
     if (!options.progress || (100 * (made - told) < node_count() && made < node_count())) continue;
     options.progress(static_cast<double>(made) / static_cast<double>(node_count()));
@@ -95,6 +97,7 @@ Belief::Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOpti
 Belief::Belief(const Belief& other)
     : options_(other.options_),
       coupling_(other.coupling_),
+      lenses_(other.lenses_),
       evidence_(other.evidence_),
       user_evidence_(other.user_evidence_),
       rewards_(other.rewards_),
@@ -107,7 +110,8 @@ Belief::Belief(const Belief& other)
       structure_(other.structure_) {
   components_.reserve(other.components_.size());
   for (const Component& component : other.components_) {
-    components_.push_back({component.nodes, component.engine->clone()});
+    components_.push_back(
+        {component.nodes, component.engine->clone(), component.log_determinant, component.log_determinant_error});
   }
 }
 
@@ -165,56 +169,148 @@ void Belief::exchange(Component& component, std::unique_ptr<Engine>& engine) {
   exclusively([&] { component.engine.swap(engine); });
 }
 
-void Belief::mean(NodeId node, std::span<double> out) const {
+void Belief::mean(NodeId user, NodeId node, std::span<double> out) const {
   const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
-  engine_of(node).mean(places_[node].index, out);
+  if (lenses_.are_plain()) return engine_of(node).mean(places_[node].index, out);
+  std::vector<double> at_node(dimension());
+  engine_of(node).mean(places_[node].index, at_node);
+  lenses_.of(user, node).to_user(at_node, out);
 }
 
-void Belief::covariance(NodeId node, std::span<double> out) const {
+/// What a user who hashes sees of a node: P^T w and P^T C P. Whoever calls is reading the node.
+void Belief::look(const Lens& lens, NodeId node, std::span<double> mean, std::span<double> covariance) const {
+  const Engine& engine = engine_of(node);
+  const auto places = lens.places();
+  const std::size_t k = places.size();
+  std::vector<double> vector(k);
+  std::vector<double> matrix(k * k);
+  if (!engine.gather(places_[node].index, places, vector, matrix)) {
+    std::vector<double> all(dimension() * dimension());
+    engine.covariance(places_[node].index, all);
+    for (std::size_t c = 0; c < k; ++c) {
+      for (std::size_t r = 0; r < k; ++r) matrix[c * k + r] = all[places[c] * dimension() + places[r]];
+    }
+    all.resize(dimension());
+    engine.mean(places_[node].index, all);
+    for (std::size_t c = 0; c < k; ++c) vector[c] = all[places[c]];
+  }
+  lens.gathered_to_user(vector, matrix, mean, covariance);
+}
+
+void Belief::covariance(NodeId user, NodeId node, std::span<double> out) const {
   const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
+  if (lenses_.hash()) {
+    std::vector<double> mean(lenses_.dimension());
+    return look(lenses_.of(user, node), node, mean, out);
+  }
   engine_of(node).covariance(places_[node].index, out);
+  const double factor = lenses_.factor(node);
+  for (double& value : out) value *= factor * factor;
 }
 
-void Belief::evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+void Belief::evaluate(NodeId user, NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                       const Evaluation& out, std::span<double> covariance) const {
   const Reading reading(access_, [&] { return engine_of(node).place(places_[node].index); });
-  engine_of(node).evaluate(places_[node].index, contexts, allowed, out);
-  if (!covariance.empty()) engine_of(node).covariance(places_[node].index, covariance);
+  const Engine& engine = engine_of(node);
+  const NodeId index = places_[node].index;
+  if (lenses_.are_plain()) {
+    engine.evaluate(index, contexts, allowed, out);
+    if (!covariance.empty()) engine.covariance(index, covariance);
+    return;
+  }
+  const std::size_t d = lenses_.dimension();
+  const Lens lens = lenses_.of(user, node);
+  if (lens.hashes() && engine.kind() == EngineKind::dense) {
+    // The node is large; what the user sees of it is not.
+    std::vector<double> mean(d);
+    std::vector<double> seen(d * d);
+    look(lens, node, mean, seen);
+    std::fill(out.mean_errors.begin(), out.mean_errors.end(), 0.0);
+    std::fill(out.variance_errors.begin(), out.variance_errors.end(), 0.0);
+    for (std::size_t arm = 0; arm < out.means.size(); ++arm) {
+      if (!allowed.empty() && allowed[arm] == 0) continue;
+      const double* const x = contexts.data() + arm * d;
+      double variance = 0.0;
+      for (std::size_t c = 0; c < d; ++c) {
+        variance += x[c] * std::inner_product(x, x + d, seen.data() + c * d, 0.0);
+      }
+      out.means[arm] = std::inner_product(x, x + d, mean.data(), 0.0);
+      out.variances[arm] = std::max(0.0, variance);
+    }
+    if (!covariance.empty()) std::copy(seen.begin(), seen.end(), covariance.begin());
+    return;
+  }
+  std::vector<double> at_node(out.means.size() * dimension());
+  for (std::size_t arm = 0; arm < out.means.size(); ++arm) {
+    if (!allowed.empty() && allowed[arm] == 0) continue;
+    lens.to_node(contexts.subspan(arm * d, d), std::span(at_node).subspan(arm * dimension(), dimension()));
+  }
+  engine.evaluate(index, at_node, allowed, out);
+  if (covariance.empty()) return;
+  if (lens.hashes()) {
+    std::vector<double> mean(d);
+    return look(lens, node, mean, covariance);
+  }
+  engine.covariance(index, covariance);
+  for (double& value : covariance) value *= lens.factor() * lens.factor();
 }
 
-Influence Belief::influence(NodeId node, std::span<const double> context) const {
+double Belief::longest_context(NodeId user, NodeId node) const {
+  const double longest = engine_of(node).longest_context();
+  return lenses_.are_plain() ? longest : longest / lenses_.of(user, node).stretch();
+}
+
+Influence Belief::influence(NodeId user, NodeId node, std::span<const double> context) const {
   const Component& component = components_[places_[node].component];
-  Influence result = component.engine->influence(places_[node].index, context);
+  std::vector<double> at_node(dimension());
+  lenses_.of(user, node).to_node(context, at_node);
+  Influence result = component.engine->influence(places_[node].index, at_node);
   for (NodeId& index : result.nodes) index = component.nodes[index];
   return result;
 }
 
 SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> context, double reward) {
+  UserReward one{user, node, context.data(), reward};
+  std::vector<double> at_node(lenses_.are_plain() ? 0 : dimension());
+  if (!lenses_.are_plain()) {
+    lenses_.of(user, node).to_node(context, at_node);
+    one.at_node = at_node.data();
+  }
+  return learn(one);
+}
+
+/// Whose context the node can learn as it is.
+SolveSummary Belief::learn(const UserReward& one) {
+  const std::span<const double> learned(one.learned(), dimension());
   double squared_length = 0.0;
-  for (const double value : context) squared_length += value * value;
+  for (const double value : learned) squared_length += value * value;
   // What takes memory comes first, so that the evidence has what the engine has learned.
-  evidence_.reserve(node);
-  if (user_evidence_) user_evidence_->reserve(user);
-  const Place place = places_[node];
+  evidence_.reserve(one.node);
+  if (user_evidence_) user_evidence_->reserve(one.user);
+  const Place place = places_[one.node];
   SolveSummary summary;
   // A zero context, as items without a description have, teaches nothing.
-  if (std::any_of(context.begin(), context.end(), [](double value) { return value != 0.0; })) {
+  if (std::any_of(learned.begin(), learned.end(), [](double value) { return value != 0.0; })) {
     Component& component = components_[place.component];
     try {
-      summary = account_for(component.engine->learn(place.index, context, reward).change());
+      summary = account_for(place.component, component.engine->learn(place.index, learned, one.reward).change());
     } catch (...) {
       (void)rebuild(component, {});
       throw;
     }
   }
-  evidence_.add(node, context, reward);
-  if (user_evidence_) user_evidence_->add(user, context, reward);
-  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(node)));
+  evidence_.add(one.node, learned, one.reward);
+  if (user_evidence_) user_evidence_->add(one.user, {one.context, lenses_.dimension()}, one.reward);
+  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
   ++rewards_;
   return summary;
 }
 
-SolveSummary Belief::account_for(const Engine::Changed& changed) {
+SolveSummary Belief::account_for(NodeId component, const Engine::Changed& changed) {
+  if (lenses_.scale()) {
+    components_[component].log_determinant += changed.log_determinant;
+    components_[component].log_determinant_error += changed.error;
+  }
   log_determinant_ += changed.log_determinant;
   log_determinant_error_ += changed.error;
   if (!changed.solve.converged) ++unconverged_solves_;
@@ -313,7 +409,7 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   check_edges_fit(edges);
   try {
     const Engine::Changed changed = change_edges(edges, options_.progress);
-    return account_for(changed);
+    return account_for(0, changed);  // whichever it is: shares are not kept here
   } catch (...) {
     // The same way back. What is changed in place may have been stopped in the middle of it.
     (void)change_edges(before, {});
@@ -326,7 +422,7 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   }
 }
 
-SolveSummary Belief::join_new_node(const Edge& edge) { return account_for(change_edges(std::span(&edge, 1), {})); }
+SolveSummary Belief::join_new_node(const Edge& edge) { return account_for(0, change_edges(std::span(&edge, 1), {})); }
 
 /// Where others read, unless it takes less time than a copy; and dense, for which a copy takes no time, so that it is
 /// all or nothing.
@@ -408,6 +504,7 @@ void Belief::add_node(double ridge) {
   structure_ = std::make_shared<const char>();
   const auto node = static_cast<NodeId>(node_count());
   evidence_.add_place();
+  lenses_.add_node();
   places_.emplace_back();
   add_component(
       {{node}, engine_factory().make(options_.kind, PriorMatrix(Graph(1), ridge, coupling_), dimension(), options_)});
@@ -426,9 +523,10 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
   std::vector<std::pair<NodeId, Evidence::Before>> before;
   before.reserve(moves.size() + 1);
   const auto change = [&](NodeId node, std::size_t which, int sign) {
-    const Component& component = components_[places_[node].component];
-    return account_for(
-        component.engine->change_evidence(places_[node].index, moved.at(which), sign, evidence_of(component)));
+    const Place place = places_[node];
+    const Component& component = components_[place.component];
+    return account_for(place.component,
+                       component.engine->change_evidence(place.index, moved.at(which), sign, evidence_of(component)));
   };
   try {
     SolveSummary summary;
@@ -454,7 +552,7 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
 }
 
 std::size_t Belief::bytes() const {
-  std::size_t total = sizeof(*this) + evidence_.bytes() + places_.capacity() * sizeof(Place) +
+  std::size_t total = sizeof(*this) + evidence_.bytes() + lenses_.bytes() + places_.capacity() * sizeof(Place) +
                       components_.capacity() * sizeof(Component) + bytes_beside_;
   if (user_evidence_) total += user_evidence_->bytes();
   for (const Component& component : components_) {
@@ -610,18 +708,24 @@ void Belief::save(BinaryWriter& out) const {
     out.number(static_cast<std::uint8_t>(component.engine->kind()));
     component.engine->save(out);
   }
+  if (!lenses_.scale()) return;
+  out.array(lenses_.factors());
+  for (const Component& component : components_) {
+    out.number(component.log_determinant);
+    out.number(component.log_determinant_error);
+  }
 }
 
-Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options,
-               TakenFrom taken_from)
+Belief::Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options, TakenFrom taken_from)
     : options_(options),
       coupling_(coupling),
+      lenses_(std::move(lenses)),
       evidence_(Evidence::load(in, taken_from.nodes)),
       places_(evidence_.size()) {
-  in.expect(evidence_.dimension() == dimension, "the dimension of the evidence");
+  in.expect(dimension() == lenses_.node_dimension(), "the dimension of the evidence");
   if (in.number<std::uint8_t>() != 0) {
     user_evidence_ = Evidence::load(in, taken_from.users);
-    in.expect(user_evidence_->dimension() == dimension, "the dimension of the users' evidence");
+    in.expect(user_evidence_->dimension() == lenses_.dimension(), "the dimension of the users' evidence");
   }
   rewards_ = in.size();
   longest_learned_ = in.number<double>();
@@ -650,9 +754,19 @@ Belief::Belief(BinaryReader& in, double coupling, std::size_t dimension, const E
     in.expect(kind == EngineKind::dense || kind == EngineKind::sparse || kind == EngineKind::local,
               "an engine that does not exist");
     const PriorMatrix prior(std::move(graph), std::move(ridges), coupling);
-    add_component({std::move(nodes), engine_factory().load(in, kind, prior, dimension, options)});
+    add_component({std::move(nodes), engine_factory().load(in, kind, prior, dimension(), options)});
   }
   in.expect(seen_count == node_count(), "a node without a component");
+  if (!lenses_.scale()) return;
+  auto factors = in.array<double>(node_count(), "the factors of the nodes");
+  for (const double factor : factors) in.expect(factor >= 1e-100 && factor <= 1e100, "the factor of a node");
+  lenses_ = Lenses::scaling(lenses_.dimension(), std::move(factors));
+  for (Component& component : components_) {
+    component.log_determinant = in.number<double>();
+    component.log_determinant_error = in.number<double>();
+    in.expect(std::isfinite(component.log_determinant) && std::isfinite(component.log_determinant_error),
+              "what was learned in a component");
+  }
 }
 
 }  // namespace goblin

@@ -2,6 +2,7 @@
 
 #include "belief/engine.hpp"
 #include "belief/evidence.hpp"
+#include "belief/lens.hpp"
 #include "belief/prior_matrix.hpp"
 
 #include <cstddef>
@@ -20,6 +21,17 @@ struct UserReward {
   NodeId node;
   const double* context;  // d numbers
   double reward;
+  const double* at_node =
+      nullptr;  // what the node learns instead of the context (Lens); null: that has yet to be found
+
+  [[nodiscard]] const double* learned() const { return at_node == nullptr ? context : at_node; }
+};
+
+/// What a node is given by its edges, where contexts are multiplied by a factor (Lenses::scaling).
+struct NodePrior {
+  NodeId node;
+  double ridge;
+  double factor;
 };
 
 /// Users who go to another node together.
@@ -41,13 +53,16 @@ struct TakenFrom {
 /// reward, an edge, a user who moves to another node), the belief becomes what it would be had everything always been
 /// so.
 ///
+/// Users look at their nodes through lenses (Lens), most of them plain glass. Contexts, means and covariances are those
+/// of users here, and what the engines have is behind the lens.
+///
 /// Arguments are checked by whoever calls. const calls may run at the same time; the others may not.
 class Belief {
  public:
-  /// Without evidence. `users`: how many share the nodes, where evidence is kept for each of them; none where the
-  /// evidence of the nodes is all there is (a node per user, or evidence_per_node).
-  Belief(const PriorMatrix& prior, std::size_t dimension, const EngineOptions& options,
-         std::optional<std::size_t> users, TakenFrom taken_from = {});
+  /// Without evidence. `users`: how many there are, where evidence is kept for each of them; none where that of the
+  /// nodes is all there is (a node per user behind plain glass, or evidence_per_node).
+  Belief(const PriorMatrix& prior, Lenses lenses, const EngineOptions& options, std::optional<std::size_t> users,
+         TakenFrom taken_from = {});
   Belief(const Belief& other);
   Belief(Belief&&) noexcept = default;
   Belief& operator=(const Belief&) = delete;
@@ -62,7 +77,9 @@ class Belief {
   /// Work on what decisions look at first, while nobody reads.
   void exclusively(const std::function<void()>& work);
 
+  /// Of the nodes; that of contexts is another one where lenses hash.
   [[nodiscard]] std::size_t dimension() const { return evidence_.dimension(); }
+  [[nodiscard]] const Lenses& lenses() const { return lenses_; }
   [[nodiscard]] std::size_t node_count() const { return places_.size(); }
   [[nodiscard]] double coupling() const { return coupling_; }
   [[nodiscard]] double ridge(NodeId node) const { return prior_of(node).ridge(places_[node].index); }
@@ -80,13 +97,13 @@ class Belief {
   [[nodiscard]] double edge_weight(NodeId a, NodeId b) const;
   [[nodiscard]] Graph graph() const;
 
-  /// What was observed of a user, or of a node if evidence is not kept for users.
+  /// What was observed of a user, as the user saw it; or of a node, if evidence is not kept for users.
   [[nodiscard]] UserEvidence evidence(NodeId user, NodeId node) const {
     return user_evidence_ ? user_evidence_->at(user) : evidence_.at(node);
   }
   [[nodiscard]] UserEvidence node_evidence(NodeId node) const { return evidence_.at(node); }
   [[nodiscard]] std::size_t rewards() const { return rewards_; }
-  /// No context learned at the node was longer than this.
+  /// No context learned at the node was longer than this; as its user saw it, but where lenses hash.
   [[nodiscard]] double longest_learned(NodeId node) const;
   void set_threads(std::size_t threads) { options_.threads = threads; }
   void set_progress(const std::function<void(double)>& progress);
@@ -95,15 +112,19 @@ class Belief {
   void take_prior_variances(const Belief& copy) const;
 
   // What is believed.
-  void mean(NodeId node, std::span<double> out) const;
-  void covariance(NodeId node, std::span<double> out) const;
-  /// With C_i of the same moment, if there is room for it.
-  void evaluate(NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
+  void mean(NodeId user, NodeId node, std::span<double> out) const;
+  void covariance(NodeId user, NodeId node, std::span<double> out) const;
+  /// With the covariance of the same moment, if there is room for it.
+  void evaluate(NodeId user, NodeId node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out, std::span<double> covariance = {}) const;
-  /// Engine::influence, by the numbers that nodes have here. Not while anything changes.
-  [[nodiscard]] Influence influence(NodeId node, std::span<const double> context) const;
-  /// How long a context at a node may be: Engine::longest_context.
-  [[nodiscard]] double longest_context(NodeId node) const { return engine_of(node).longest_context(); }
+  /// Engine::influence, by the numbers that nodes have here, and behind the lens. Not while anything changes.
+  [[nodiscard]] Influence influence(NodeId user, NodeId node, std::span<const double> context) const;
+  /// How long a context of a user may be: Engine::longest_context behind the lens. The user need not be there yet.
+  [[nodiscard]] double longest_context(NodeId user, NodeId node) const;
+  /// The same of a node, if its users do not hash.
+  [[nodiscard]] double longest_context_at(NodeId node) const {
+    return engine_of(node).longest_context() / lenses_.factor(node);
+  }
   /// How large the degree of a node may be beside its ridge and the contexts learned so far, with the engine it has.
   [[nodiscard]] double largest_degree(NodeId node) const { return largest_degree(node, engine(node)); }
   [[nodiscard]] EngineKind engine(NodeId node) const { return engine_of(node).kind(); }
@@ -147,6 +168,11 @@ class Belief {
   /// the first or the last way between them. If something stops it half way, the edges that were changed are changed
   /// back. Throws CapacityError before it begins if it would not fit.
   SolveSummary set_edges(std::span<const Edge> edges);
+  /// The same where edges change more than themselves: the ridge and the factor of their ends. The components that they
+  /// touch are made anew from the evidence, all of them or none: as much as making them, and a batch of at most about d
+  /// rewards for each of their nodes with evidence. Throws std::invalid_argument, too, if a new engine would be sparse
+  /// and the coupling too large for that.
+  SolveSummary set_edges(std::span<const Edge> edges, std::span<const NodePrior> priors);
   /// A user without evidence; only where evidence is kept for users.
   void add_user() { user_evidence_->add_place(); }
   [[nodiscard]] bool has_user_evidence() const { return user_evidence_.has_value(); }
@@ -168,6 +194,9 @@ class Belief {
   struct Component {
     std::vector<NodeId> nodes;
     std::unique_ptr<Engine> engine;
+    /// Its share of ln|M| and of the error, where it may be made anew (Lenses::scaling); else not kept.
+    double log_determinant = 0.0;
+    double log_determinant_error = 0.0;
   };
   [[nodiscard]] std::span<const Component> components() const { return components_; }
   /// How many changes ended above the engine's tolerance.
@@ -177,8 +206,8 @@ class Belief {
   void check_copy_fits() const;
 
   void save(BinaryWriter& out) const;
-  Belief(BinaryReader& in, double coupling, std::size_t dimension, const EngineOptions& options,
-         TakenFrom taken_from = {});
+  /// The factors of lenses that scale are in the file.
+  Belief(BinaryReader& in, double coupling, Lenses lenses, const EngineOptions& options, TakenFrom taken_from = {});
 
  private:
   /// Where a node's belief is.
@@ -229,7 +258,14 @@ class Belief {
   void check_edges_fit(std::span<const Edge> edges) const;
   [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;
   Engine::Changed change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress);
-  SolveSummary account_for(const Engine::Changed& changed);
+  SolveSummary account_for(NodeId component, const Engine::Changed& changed);
+  SolveSummary learn(const UserReward& one);
+  [[nodiscard]] std::span<const double> behind_lens(const UserReward& one, std::vector<double>& room) const;
+  void sum_up_anew(NodeId user, NodeId node);
+  [[nodiscard]] std::vector<double> behind_lenses(std::span<const UserReward> rewards,
+                                                  std::vector<UserReward>& seen) const;
+  SolveSummary learn_sums(std::span<const UserReward> rewards);
+  void look(const Lens& lens, NodeId node, std::span<double> mean, std::span<double> covariance) const;
   void add_component(Component component);
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);
@@ -240,11 +276,12 @@ class Belief {
 
   EngineOptions options_;
   double coupling_;
+  Lenses lenses_;
   Evidence evidence_;                      // of the nodes
-  std::optional<Evidence> user_evidence_;  // of the users, where several share a node
+  std::optional<Evidence> user_evidence_;  // of the users, where it is another one than that of their nodes
   std::size_t rewards_ = 0;
   std::size_t bytes_beside_ = 0;
-  double longest_learned_ = 0.0;  // context, |x| / sqrt(ridge of its node)
+  double longest_learned_ = 0.0;  // context at a node, |x| / sqrt(its ridge)
   std::vector<Component> components_;
   std::vector<Place> places_;  // of the nodes
   double log_determinant_ = 0.0;

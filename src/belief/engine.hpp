@@ -77,8 +77,8 @@ struct Influence {
 /// Edges and whole sums of evidence change N by several columns at once (PrecisionChange).
 ///
 /// Nodes are numbered 0, 1, ... within the component. const calls may run at the same time; the others may not. But
-/// where there is an Access, mean, covariance and evaluate may be called while learn runs, under a Reading of the node,
-/// and while forget runs in an exact engine.
+/// where there is an Access, mean, covariance, gather and evaluate may be called while learn runs, under a Reading of
+/// the node, and while forget runs in an exact engine.
 /// All other changes are made to a copy of the engine then, or while nobody reads.
 class Engine {
  public:
@@ -143,6 +143,13 @@ class Engine {
   /// tolerance.
   virtual void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                         const Evaluation& out) const = 0;
+
+  /// Some of the numbers of w_i, and the rows and columns of C_i that belong to them, k x k for k places (ascending).
+  /// False, and nothing written, where an engine has no quicker way to them than mean and covariance.
+  [[nodiscard]] virtual bool gather(std::size_t /*node*/, std::span<const std::uint32_t> /*places*/,
+                                    std::span<double> /*mean*/, std::span<double> /*covariance*/) const {
+    return false;
+  }
 
   /// Not while anything changes, whatever Access there is: it looks at all nodes.
   [[nodiscard]] virtual Influence influence(std::size_t node, std::span<const double> context) const = 0;

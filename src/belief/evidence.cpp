@@ -42,6 +42,10 @@ void Evidence::add(std::size_t place, std::span<const double> context, double re
   }
   double* out = sums.numbers.data();
   for (std::size_t column = 0; column < dimension_; ++column) {
+    if (context[column] == 0.0) {  // hashed contexts are mostly zero
+      out += dimension_ - column;
+      continue;
+    }
     for (std::size_t row = column; row < dimension_; ++row) *out++ += context[column] * context[row];
   }
   for (std::size_t row = 0; row < dimension_; ++row) *out++ += reward * context[row];

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,8 +17,8 @@
 namespace goblin {
 namespace {
 
-bool is_zero(const UserReward& one, std::size_t dimension) {
-  return std::all_of(one.context, one.context + dimension, [](double value) { return value == 0.0; });
+bool is_zero(std::span<const double> context) {
+  return std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
 }
 
 }  // namespace
@@ -32,7 +33,11 @@ class Belief::Attempt {
         longest_learned_(belief.longest_learned_),
         log_determinant_(belief.log_determinant_),
         log_determinant_error_(belief.log_determinant_error_),
-        unconverged_solves_(belief.unconverged_solves_) {}
+        unconverged_solves_(belief.unconverged_solves_) {
+    for (std::size_t k = 0; belief.lenses_.scale() && k < belief.components_.size(); ++k) {
+      shares_.emplace_back(belief.components_[k].log_determinant, belief.components_[k].log_determinant_error);
+    }
+  }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt() = default;
@@ -58,6 +63,9 @@ class Belief::Attempt {
     belief_.log_determinant_ = log_determinant_;
     belief_.log_determinant_error_ = log_determinant_error_;
     belief_.unconverged_solves_ = unconverged_solves_;
+    for (std::size_t k = 0; k < shares_.size(); ++k) {
+      std::tie(belief_.components_[k].log_determinant, belief_.components_[k].log_determinant_error) = shares_[k];
+    }
     if (!begun_) return;
     std::set<NodeId> components;
     for (const NodeId node : nodes_) components.insert(belief_.places_[node].component);
@@ -75,13 +83,29 @@ class Belief::Attempt {
   double log_determinant_;
   double log_determinant_error_;
   std::size_t unconverged_solves_;
+  std::vector<std::pair<double, double>> shares_;  // of the components in ln|M|, where they are kept
   bool begun_ = false;
 };
 
+/// What the node learns of a reward's context; `room` holds it if it is not there yet.
+std::span<const double> Belief::behind_lens(const UserReward& one, std::vector<double>& room) const {
+  if (lenses_.are_plain() || one.at_node != nullptr) return {one.learned(), dimension()};
+  room.resize(dimension());
+  lenses_.of(one.user, one.node).to_node({one.context, lenses_.dimension()}, room);
+  return room;
+}
+
+/// Where lenses scale, a node has one user, and its sums are computed anew from the user's: no rounding stays behind.
+void Belief::sum_up_anew(NodeId user, NodeId node) {
+  evidence_.clear(node);
+  evidence_.add(node, lenses_.of(user, node).to_node(user_evidence_->at(user)).view());
+}
+
 void Belief::note_lengths(std::span<const UserReward> rewards) {
+  std::vector<double> room;
   for (const UserReward& one : rewards) {
     double squared_length = 0.0;
-    for (std::size_t k = 0; k < dimension(); ++k) squared_length += one.context[k] * one.context[k];
+    for (const double value : behind_lens(one, room)) squared_length += value * value;
     longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
   }
 }
@@ -92,10 +116,15 @@ void Belief::pass_over(std::span<const UserReward> rewards) {
 }
 
 SolveSummary Belief::forget(const UserReward& one) {
-  const std::span<const double> context(one.context, dimension());
-  evidence_.take_away(one.node, context, one.reward);
-  if (user_evidence_) user_evidence_->take_away(one.user, context, one.reward);
-  if (is_zero(one, dimension())) return {};
+  std::vector<double> room;
+  const std::span<const double> context = behind_lens(one, room);
+  if (user_evidence_) user_evidence_->take_away(one.user, {one.context, lenses_.dimension()}, one.reward);
+  if (lenses_.scale()) {
+    sum_up_anew(one.user, one.node);
+  } else {
+    evidence_.take_away(one.node, context, one.reward);
+  }
+  if (is_zero(context)) return {};
   Component& component = components_[places_[one.node].component];
   const NodeId index = places_[one.node].index;
   std::optional<Engine::Changed> changed;
@@ -119,7 +148,7 @@ SolveSummary Belief::forget(const UserReward& one) {
     changed = learned.change();
     changed->log_determinant = changed->error - changed->log_determinant;
   }
-  return account_for(*changed);
+  return account_for(places_[one.node].component, *changed);
 }
 
 SolveSummary Belief::learn_and_forget(std::span<const UserReward> learned, std::span<const UserReward> forgotten) {
@@ -158,13 +187,19 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
       fmt::format("learning {} rewards anew", rewards.size()), needed, options_, [this] { return this->bytes(); },
       [](std::size_t /*available*/) { return std::string("what would fit: fewer at once"); });
 
+  std::vector<double> contexts;
+  std::vector<UserReward> seen;
+  if (!lenses_.are_plain()) {
+    contexts = behind_lenses(rewards, seen);
+    rewards = seen;
+  }
   // Everything beside what there is, which it takes the place of at the end.
   Evidence evidence(dimension(), node_count(), evidence_.takes_away());
   std::optional<Evidence> user_evidence;
-  if (user_evidence_) user_evidence.emplace(dimension(), user_evidence_->size(), user_evidence_->takes_away());
+  if (user_evidence_) user_evidence.emplace(lenses_.dimension(), user_evidence_->size(), user_evidence_->takes_away());
   for (const UserReward& one : rewards) {
-    evidence.add(one.node, {one.context, dimension()}, one.reward);
-    if (user_evidence) user_evidence->add(one.user, {one.context, dimension()}, one.reward);
+    evidence.add(one.node, {one.learned(), dimension()}, one.reward);
+    if (user_evidence) user_evidence->add(one.user, {one.context, lenses_.dimension()}, one.reward);
   }
   const auto spare_bytes = [this, needed] {
     return static_cast<double>(available_bytes(options_, [this] { return bytes(); })) - needed;
@@ -176,7 +211,7 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
     return engine;
   };
   std::vector<std::unique_ptr<Engine>> engines(components_.size());
-  Engine::Changed total;
+  std::vector<Engine::Changed> changed(components_.size());
   std::vector<NodeReward> lessons;
   std::size_t at = 0;
   for (const BulkPart& part : parts) {
@@ -184,14 +219,16 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
     lessons.clear();
     for (const std::size_t end = at + part.rewards; at < end; ++at) {
       const UserReward& one = rewards[by_node[at]];
-      if (!is_zero(one, dimension())) lessons.push_back({places_[one.node].index, one.context, one.reward});
+      if (!is_zero({one.learned(), dimension()})) {
+        lessons.push_back({places_[one.node].index, one.learned(), one.reward});
+      }
     }
     auto& engine = engines[part.component];
     engine = engine_for(component);
     if (lessons.empty()) continue;
     const double begin = static_cast<double>(at - part.rewards) / static_cast<double>(rewards.size());
     const double end = static_cast<double>(at) / static_cast<double>(rewards.size());
-    total.add(engine->learn_many(lessons, {evidence, component.nodes}, work.part(begin, end)));
+    changed[part.component] = engine->learn_many(lessons, {evidence, component.nodes}, work.part(begin, end));
   }
   for (std::size_t k = 0; k < components_.size(); ++k) {
     const Component& component = components_[k];
@@ -207,7 +244,12 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
   log_determinant_ = 0.0;
   log_determinant_error_ = 0.0;
   pass_over(rewards.last(new_rewards));
-  return account_for(total);
+  SolveSummary summary;
+  for (NodeId k = 0; k < components_.size(); ++k) {
+    components_[k].log_determinant = components_[k].log_determinant_error = 0.0;
+    summary.add(account_for(k, changed[k]));
+  }
+  return summary;
 }
 
 /// N loses a share of the sums of a user, at most d columns at one node: the price of an edge.
@@ -222,16 +264,29 @@ SolveSummary Belief::discount(const Discount& one, Engine& engine) {
                           .rewards = rewards,
                           .count = before.count,
                           .squared_rewards = (1.0 - one.factor) * before.squared_rewards};
-  if (user_evidence_) {
-    evidence_.take_away(one.node, before);
+  const Lens lens = lenses_.of(one.user, one.node);
+  if (lenses_.scale()) {
     user_evidence_->scale(one.user, one.factor);
-    evidence_.add(one.node, user_evidence_->at(one.user));
+    sum_up_anew(one.user, one.node);
+  } else if (user_evidence_) {
+    if (lens.hashes()) {
+      evidence_.take_away(one.node, lens.to_node(before).view());
+      user_evidence_->scale(one.user, one.factor);
+      evidence_.add(one.node, lens.to_node(user_evidence_->at(one.user)).view());
+    } else {
+      evidence_.take_away(one.node, before);
+      user_evidence_->scale(one.user, one.factor);
+      evidence_.add(one.node, user_evidence_->at(one.user));
+    }
   } else {
     evidence_.scale(one.node, one.factor);
   }
   if (std::all_of(contexts.begin(), contexts.end(), [](double value) { return value == 0.0; })) return {};
   const Component& component = components_[places_[one.node].component];
-  return account_for(engine.change_evidence(places_[one.node].index, lost, -1, evidence_of(component)));
+  const Lens::Sums at_node = lenses_.are_plain() ? Lens::Sums() : lens.to_node(lost);
+  return account_for(places_[one.node].component,
+                     engine.change_evidence(places_[one.node].index, lenses_.are_plain() ? lost : at_node.view(), -1,
+                                            evidence_of(component)));
 }
 
 SolveSummary Belief::discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards) {

@@ -26,6 +26,7 @@ class LiveGraph {
   NodeId add_node(std::string_view name);
 
   [[nodiscard]] double weight(NodeId a, NodeId b) const { return graph_.weight(a, b); }
+  [[nodiscard]] double degree(NodeId node) const { return graph_.degree(node); }
   /// 0 removes the edge.
   void set_weight(NodeId a, NodeId b, double weight) { graph_.set_weight(a, b, weight); }
 

@@ -166,6 +166,31 @@ TEST_F(SimulateCommand, the_help_names_every_policy) {
   }
 }
 
+TEST_F(SimulateCommand, takes_the_options_of_hashing_and_of_the_laplacian) {
+  const auto reward = [&](const std::string& arguments) {
+    const auto outcome = goblin("simulate --rounds 200 --json " + arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    const auto at = outcome.output.find("\"reward\"");
+    return outcome.output.substr(at, outcome.output.find(',', at) - at);
+  };
+  const std::string hash = "--policy linucb.hash ";
+  EXPECT_EQ(reward(hash + "--buckets 16"), reward(hash + "--buckets 16 --hash-seed 0"));
+  EXPECT_NE(reward(hash + "--buckets 16"), reward(hash + "--buckets 16 --hash-seed 1"));
+  EXPECT_NE(reward(hash + "--buckets 16"), reward(hash + "--buckets 64"));
+  EXPECT_EQ(reward("--policy gob.lin"), reward("--policy gob.lin --laplacian combinatorial"));
+  EXPECT_NE(reward("--policy gob.lin"), reward("--policy gob.lin --laplacian normalized"));
+  const auto expect = [&](const std::string& arguments, const std::string& message) {
+    const auto outcome = goblin("simulate --rounds 5 " + arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(message)) << arguments;
+  };
+  expect("--policy gob.lin --buckets 8", "--buckets: must not be given without the policy linucb.hash");
+  expect(hash + "--laplacian normalized", "--laplacian: must not be given without the policy gob.lin");
+  expect("--policy gob.lin --laplacian best", "laplacian: 'best' (must be combinatorial or normalized)");
+  expect(hash + "--buckets 0", "0");
+  expect(hash + "--buckets 70000", "hash.buckets: 70000 (must be between 1 and 65536)");
+}
+
 TEST_F(SimulateCommand, tells_wrong_usage_from_bad_data) {
   const auto expect = [&](int code, const std::string& arguments, const std::string& message) {
     const auto outcome = goblin("simulate --rounds 5 " + arguments);

@@ -46,6 +46,7 @@ class Contract : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>>
   [[nodiscard]] BanditOptions options() const {
     return {.dimension = scenario.dimension,
             .alpha = 0.4,
+            .hash = few_buckets,
             .engine = {.kind = std::get<1>(GetParam()),
                        .tolerance = 1e-12,
                        .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
@@ -343,8 +344,8 @@ TEST_P(Contract, order_does_not_matter_at_the_default_tolerance) {
   const Scenario large{
       .name = "order", .graph = generate::random({.nodes = 60, .edges = 150, .seed = 8}), .dimension = 5};
   // By default local promises a bound, not digits.
-  const BanditOptions defaults{.dimension = 5,
-                               .engine = {.kind = std::get<1>(GetParam()), .local = {.tolerance = 1e-12}}};
+  const BanditOptions defaults{
+      .dimension = 5, .hash = few_buckets, .engine = {.kind = std::get<1>(GetParam()), .local = {.tolerance = 1e-12}}};
   auto forward = Bandit::make(policy(), large.graph, large.clusters_for(policy()), defaults);
   auto backward = forward;
   for (std::size_t t = 0; t < 1000; ++t) {
@@ -380,7 +381,8 @@ TEST_P(Contract, many_edges_removed_one_by_one) {
       generate::random({.nodes = users, .edges = 600, .lowest_weight = 0.01, .highest_weight = 2.0, .seed = 2});
   Scenario busy{.name = "crowd", .graph = crowd, .dimension = 3};
   const auto make = [&](const Graph& graph) {
-    return Bandit::make(policy(), graph, busy.clusters_for(policy()), {.dimension = 3, .engine = options().engine});
+    return Bandit::make(policy(), graph, busy.clusters_for(policy()),
+                        {.dimension = 3, .hash = few_buckets, .engine = options().engine});
   };
   auto bandit = make(crowd);
   auto expected = make(Graph(users));

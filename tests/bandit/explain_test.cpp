@@ -140,6 +140,7 @@ class ExplainAgainstInverse : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ExplainAgainstInverse, contributions_and_shares_are_those_of_the_inverse) {
   const auto [policy, kind, index] = GetParam();
+  if (policy == Policy::linucb_hash) GTEST_SKIP() << "nodes learn other contexts than users see";
   const Scenario scenario = scenarios()[index];
   const std::size_t users = scenario.graph.node_count();
   auto bandit =
@@ -358,7 +359,8 @@ TEST(Explain, everybody_has_a_place_of_their_own) {
   const Scenario scenario{
       .name = {}, .graph = generate::random({.nodes = 60, .edges = 100, .seed = 3}), .dimension = 2};
   for (const Policy policy : all_policies) {
-    auto bandit = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), {.dimension = 2});
+    auto bandit =
+        Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), {.dimension = 2, .hash = few_buckets});
     play(bandit, scenario, 200);
     const Explanation explained = bandit.explain(7, scenario.round(900).context(0), 25);
     const auto places = places_of(explained);

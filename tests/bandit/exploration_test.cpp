@@ -117,8 +117,9 @@ class Exploring : public ::testing::TestWithParam<std::tuple<Policy, EngineKind>
  protected:
   [[nodiscard]] Bandit learned(const Exploration& exploration, EngineKind kind) const {
     const Policy policy = std::get<0>(GetParam());
-    auto bandit = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy),
-                               {.dimension = scenario.dimension, .exploration = exploration, .engine = {.kind = kind}});
+    auto bandit = Bandit::make(
+        policy, scenario.graph, scenario.clusters_for(policy),
+        {.dimension = scenario.dimension, .exploration = exploration, .hash = few_buckets, .engine = {.kind = kind}});
     for (std::size_t t = 0; t < 60; ++t) {
       const auto past = scenario.round(t);
       bandit.update(past.user, past.context(0), past.rewards[0]);

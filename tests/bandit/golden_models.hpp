@@ -22,8 +22,10 @@ inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
   for (int user = 0; user < 5; ++user) names.insert("u" + std::to_string(user));
   const Graph friends(names, std::vector<Edge>{{0, 1}, {1, 2, 2.0}, {3, 4, 0.5}});
   const std::vector<NodeId> clusters{0, 0, 1, 1, 2};
-  const std::size_t nodes = policy == Policy::linucb_sin ? 1 : policy == Policy::gob_lin_macro ? 3 : 5;
+  const bool shared = policy == Policy::linucb_sin || policy == Policy::linucb_hash;
+  const std::size_t nodes = shared ? 1 : policy == Policy::gob_lin_macro ? 3 : 5;
   BanditOptions options{.dimension = 2, .alpha = 0.25, .ridge = 0.5, .coupling = 1.5, .engine = {.kind = kind}};
+  options.hash = {.buckets = 12, .seed = 3};
   for (std::size_t node = 0; node < nodes && !finds_clusters(policy); ++node) {
     options.node_ridges.push_back(0.5 + 0.25 * static_cast<double>(node));
   }

@@ -68,7 +68,8 @@ class Merge : public ::testing::TestWithParam<Case> {};
 TEST_P(Merge, two_halves_are_the_whole) {
   const auto [policy, kind, index] = GetParam();
   const Scenario scenario = scenarios()[index];
-  BanditOptions options{.dimension = scenario.dimension, .ridge = 0.4, .engine = {.kind = kind, .threads = 2}};
+  BanditOptions options{
+      .dimension = scenario.dimension, .ridge = 0.4, .hash = few_buckets, .engine = {.kind = kind, .threads = 2}};
   auto whole = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), options);
   const std::size_t ridges = whole.node_count() - (has_hub(policy) ? 1 : 0);
   for (std::size_t node = 0; node < ridges; ++node) {

@@ -31,8 +31,9 @@ Scenario world() {
 
 Bandit trained(Policy policy, EngineKind kind, std::size_t rounds = 37) {
   const Scenario scenario = world();
-  auto bandit = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy),
-                             {.dimension = 5, .alpha = 0.25, .ridge = 0.8, .coupling = 1.5, .engine = {.kind = kind}});
+  auto bandit = Bandit::make(
+      policy, scenario.graph, scenario.clusters_for(policy),
+      {.dimension = 5, .alpha = 0.25, .ridge = 0.8, .coupling = 1.5, .hash = few_buckets, .engine = {.kind = kind}});
   for (std::size_t t = 0; t < rounds; ++t) {
     const auto round = scenario.round(t);
     bandit.update(round.user, round.context(0), round.rewards[0]);

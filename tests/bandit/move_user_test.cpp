@@ -24,6 +24,7 @@ BanditOptions options_for(EngineKind kind) {
   return {.dimension = 4,
           .alpha = 0.4,
           .ridge = 0.7,
+          .hash = few_buckets,
           .engine = {.kind = kind, .tolerance = 1e-12, .local = {.tolerance = 1e-12, .most_edges = 1'000'000}}};
 }
 

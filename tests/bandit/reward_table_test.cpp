@@ -37,7 +37,8 @@ TEST(RewardTable, is_a_batch_of_observations) {
   const std::size_t d = scenario.dimension;
   const Columns columns = columns_of(scenario, 200);
   for (const Policy policy : all_policies) {
-    auto by_columns = Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), {.dimension = d});
+    auto by_columns =
+        Bandit::make(policy, scenario.graph, scenario.clusters_for(policy), {.dimension = d, .hash = few_buckets});
     auto by_rows = by_columns;
     by_columns.update(columns.table());
     std::vector<Observation> batch;

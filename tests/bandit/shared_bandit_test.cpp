@@ -49,6 +49,7 @@ class SharedBanditTest : public testing::TestWithParam<EngineKind> {
     return Bandit::make(policy, world.graph, world.clusters_for(policy),
                         {.dimension = world.dimension,
                          .alpha = alpha,
+                         .hash = few_buckets,
                          .engine = {.kind = GetParam(), .local = {.tolerance = 1e-6}, .threads = 2}});
   }
 };

@@ -35,7 +35,7 @@ std::vector<std::string> good_files() {
     for (const auto kind : {goblin::EngineKind::dense, goblin::EngineKind::sparse, goblin::EngineKind::local}) {
       auto bandit =
           Bandit::make(policy, graph, goblin::uses_clusters(policy) ? clusters : std::vector<goblin::NodeId>{},
-                       {.dimension = 2, .engine = {.kind = kind}});
+                       {.dimension = 2, .hash = {.buckets = 8}, .engine = {.kind = kind}});
       for (int user = 0; user < 3; ++user) bandit.update(user, context, 1.0);
       char name[] = "goblin-fuzz-XXXXXX";
       ::close(::mkstemp(name));

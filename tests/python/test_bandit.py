@@ -24,6 +24,7 @@ KINDS: list[Any] = [
     lambda *args, **kwargs: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **kwargs),
     lambda *args, **kwargs: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **kwargs),
     goblin.GobLinHub,
+    lambda *args, **kwargs: goblin.LinUcbHash(*args, buckets=32, **kwargs),
 ]
 #: Those whose users change their clusters as rewards come in.
 FINDERS: list[Any] = [goblin.Club, goblin.DynUcb]

@@ -17,7 +17,7 @@ inline Graph three_friends() {
 /// A bandit for them, of contexts of two numbers.
 inline Bandit bandit_of_three(Policy policy) {
   const std::vector<NodeId> clusters = uses_clusters(policy) ? std::vector<NodeId>{0, 0, 1} : std::vector<NodeId>{};
-  return Bandit::make(policy, three_friends(), clusters, {.dimension = 2, .alpha = 0.5});
+  return Bandit::make(policy, three_friends(), clusters, {.dimension = 2, .alpha = 0.5, .hash = {.buckets = 32}});
 }
 
 }  // namespace goblin::test

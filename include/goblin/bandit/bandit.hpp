@@ -39,11 +39,12 @@ struct BanditOptions {
   double ridge = 1.0;
   double coupling = 1.0;
   /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
-  /// `ridge`. With gob.lin.hub it is one for each user: the hub has HubOptions::ridge.
+  /// `ridge`. With gob.lin.hub it is one for each user: the hub has HubOptions::ridge. With the normalized Laplacian it
+  /// is a user's ridge as that of all is, not divided by the degree.
   std::vector<double> node_ridges = {};
-  /// Where users share nodes (linucb-sin, gob.lin.macro), evidence is kept for each user, d (d + 3) / 2 numbers from
-  /// the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to another
-  /// cluster. With this it is kept for the nodes only.
+  /// Where users share nodes (linucb-sin, gob.lin.macro, linucb.hash), evidence is kept for each user, d (d + 3) / 2
+  /// numbers from the first reward on, so that Bandit::evidence can be asked and, with gob.lin.macro, users can move to
+  /// another cluster. With this it is kept for the nodes only.
   bool evidence_per_node = false;
   /// What one policy has that the others have not.
   Laplacian laplacian = Laplacian::combinatorial;
@@ -211,7 +212,8 @@ struct BanditSummary {
 /// What is believed stays within 1e-6 of the exact value, relatively, because what would take more digits is refused:
 /// contexts longer than 30,000 sqrt(ridge) (the smallest ridge of the component), and edges with coupling * degree /
 /// ridge above 2e9. With the engine sparse |x| / sqrt(ridge) times coupling * degree / ridge may be at most 1e11, too
-/// (docs/decisions/0004-tolerance.md).
+/// (docs/decisions/0004-tolerance.md). With the normalized Laplacian a context counts sqrt(degree) times as long, a
+/// ridge degree times as large; with linucb.hash a context counts at least sqrt(2) times as long (docs/notation.md).
 ///
 /// Threads: any number of calls of const functions at the same time, or one call of another function and nothing else.
 class Bandit {
@@ -223,6 +225,8 @@ class Bandit {
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   /// Not the paper's. HubOptions says why `ridge` should be small here, 0.01 for instance.
   static Bandit gob_lin_hub(const Graph& users, const BanditOptions& options);
+  /// Feature hashing: HashOptions.
+  static Bandit linucb_hash(const Graph& users, const BanditOptions& options);
   /// These two find clusters themselves, as rewards come in; one belief for each, and no edges between them.
   /// BanditOptions::club and BanditOptions::dynucb say how. Which cluster a user is in depends on the order of the
   /// rewards, so a batch is learned one by one, in a copy of the bandit, and two bandits cannot be merged.
@@ -250,8 +254,9 @@ class Bandit {
   /// engine local, draws from the upper end of what C_i can be; its probability takes Draw::samples times as long.
   [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {},
                                 const std::optional<Draw>& draw = {}) const;
-  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128, and
-  /// without Thompson's rule).
+  /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128,
+  /// without Thompson's rule, and where users see their nodes as they are: not with the normalized Laplacian or
+  /// linucb.hash).
   void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
               const std::optional<Draw>& draw = {}) const;
   /// k choices, one after the other, each among the candidates that those before have left; all that are allowed if
@@ -296,6 +301,8 @@ class Bandit {
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
+  /// With the normalized Laplacian an edge changes the ridges of both ends, too, and the components that it touches are
+  /// made anew from the evidence: as much as making them, and a batch of about d rewards for each user with evidence.
   SolveSummary add_edge(UserRef a, UserRef b, double weight = 1.0);
   SolveSummary remove_edge(UserRef a, UserRef b);
   /// All of these changes, as if one came after the other, or none if one is bad. Cheaper than one by one: components
@@ -347,7 +354,7 @@ class Bandit {
   /// The number of rewards learned, those that were forgotten too.
   [[nodiscard]] std::size_t rewards() const;
 
-  /// w_i and C_i (d x d) of the user's node.
+  /// w_i and C_i (d x d) of the user's node, as the user sees it.
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
 
@@ -356,11 +363,11 @@ class Bandit {
   [[nodiscard]] double log_determinant() const;
   [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
-  /// numbers each, user after user). Users who share a node must have the same vector; a hub has the one that makes the
-  /// sum smallest.
+  /// numbers each, user after user), with the Laplacian of the options. Users who share a node must have the same
+  /// vector; a hub has the one that makes the sum smallest. Not for linucb.hash, where that says little.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
   /// x^T C_i x is at most |x|^2 / prior_precision() for every user, whatever was learned: the smallest ridge, or more
-  /// with a hub, which knows more of users than their ridges say.
+  /// with a hub, which knows more of users than their ridges say; with linucb.hash less, as contexts become longer.
   [[nodiscard]] double prior_precision() const;
   /// Theorem 1 after the rewards learned so far.
   [[nodiscard]] double regret_bound(const RegretBoundOptions& options) const;

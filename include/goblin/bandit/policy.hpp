@@ -18,11 +18,24 @@ namespace goblin {
 /// | `gob.lin.macro` | one per cluster           | weight = weight of the social edges between two clusters  |
 /// | `gob.lin.block` | one per user              | the social edges inside a cluster                         |
 /// | `gob.lin.hub`   | one per user, and a hub   | the social graph, and one from the hub to every user      |
+/// | `linucb.hash`   | one, shared by everybody, | none                                                      |
+/// |                 | of HashOptions::buckets   |                                                           |
+/// |                 | numbers                   |                                                           |
 /// | `club`          | one per cluster           | none; clusters fall apart as rewards come in              |
 /// | `dynucb`        | one per cluster           | none; users change the cluster as rewards come in         |
 ///
 /// The hub is node 0, which nobody is; user u has the node u + 1.
-enum class Policy { linucb_sin, linucb_ind, gob_lin, gob_lin_macro, gob_lin_block, gob_lin_hub, club, dynucb };
+enum class Policy {
+  linucb_sin,
+  linucb_ind,
+  gob_lin,
+  gob_lin_macro,
+  gob_lin_block,
+  gob_lin_hub,
+  linucb_hash,
+  club,
+  dynucb
+};
 
 /// What there is to say about a policy.
 struct PolicyInfo {
@@ -69,6 +82,12 @@ inline constexpr std::array policy_table = {
                .is_in_paper = false,
                .has_hub = true,
                .usual_ridge = 0.01},
+    PolicyInfo{.policy = Policy::linucb_hash,
+               .name = "linucb.hash",
+               .knows = "nothing: users share hashed features",
+               .colour = "#6d4c41",
+               .has_node_per_user = false,
+               .is_in_paper = false},
     PolicyInfo{.policy = Policy::club,
                .name = "club",
                .knows = "who may be alike, until rewards say otherwise",

@@ -34,9 +34,11 @@ struct HubOptions {
   [[nodiscard]] bool operator==(const HubOptions&) const = default;
 };
 
-/// linucb.hash: every coordinate of a context goes to one bucket for everybody and to another for the user alone.
+/// linucb.hash: LinUCB with one vector for everybody, of so many numbers. Every coordinate of a context is added, with
+/// a sign, to one of them that all users have for it, and to another that only this user has. Which ones, and the
+/// signs, are drawn by a hash of the seed, the user's index and the coordinate, so that some have to share a bucket.
 struct HashOptions {
-  /// How many numbers the one vector has that everybody shares; learning a reward costs their square.
+  /// How many numbers the vector has. A reward costs their square, and so does the memory.
   std::size_t buckets = 1024;
   std::uint64_t seed = 0;
 

@@ -38,7 +38,11 @@ void bind_bandit(nb::module_& module) {
   module.def(
       "clustered_policies", [] { return policy_names(&uses_clusters); },
       nb::sig("def clustered_policies() -> tuple[str, ...]"), "Those that need clusters of the users.");
+  module.def(
+      "paper_policies", [] { return policy_names([](Policy policy) { return info_of(policy).is_in_paper; }); },
+      nb::sig("def paper_policies() -> tuple[str, ...]"), "The paper's five.");
   module.attr("default_alpha") = BanditOptions().alpha;
+  module.attr("default_buckets") = HashOptions().buckets;
   module.attr("default_hub") = HubOptions().weight;
   module.attr("default_hub_ridge") = HubOptions().ridge;
   module.attr("default_separation") = ClubOptions().separation;

@@ -287,6 +287,31 @@ void DenseEngine::evaluate(std::size_t node, std::span<const double> contexts,
       contexts, out.means, out.variances);
 }
 
+/// k^2 (1 + waiting) multiplications.
+bool DenseEngine::gather(std::size_t node, std::span<const std::uint32_t> places, std::span<double> mean,
+                         std::span<double> covariance) const {
+  const std::size_t k = places.size();
+  if (!has_learned()) {
+    std::fill(mean.begin(), mean.end(), 0.0);
+    std::fill(covariance.begin(), covariance.end(), 0.0);
+    for (std::size_t c = 0; c < k; ++c) covariance[c * k + c] = prior_inverse_(node, node);
+    return true;
+  }
+  const auto first = static_cast<Index>(node * dimension_);
+  const Block block = shown_block(node);
+  MatrixXd terms(static_cast<Index>(k), shown(node).waiting_count);
+  for (std::size_t r = 0; r < k; ++r) {
+    mean[r] = mean_[first + places[r]];
+    terms.row(r) = waiting_.row(first + places[r]).head(terms.cols());
+  }
+  Eigen::Map<MatrixXd> result(covariance.data(), static_cast<Index>(k), static_cast<Index>(k));
+  for (std::size_t c = 0; c < k; ++c) {
+    for (std::size_t r = c; r < k; ++r) result(r, c) = result(c, r) = block(places[r], places[c]);
+  }
+  result.noalias() -= terms * terms.transpose();
+  return true;
+}
+
 /// The block (row, column) of N^{-1}, of which only the lower triangle is stored; without what waits.
 MatrixXd DenseEngine::block(std::size_t row, std::size_t column) const {
   const auto d = static_cast<Index>(dimension_);

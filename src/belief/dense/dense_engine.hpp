@@ -32,6 +32,8 @@ class DenseEngine final : public Engine {
   void covariance(std::size_t node, std::span<double> out) const override;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 const Evaluation& out) const override;
+  [[nodiscard]] bool gather(std::size_t node, std::span<const std::uint32_t> places, std::span<double> mean,
+                            std::span<double> covariance) const override;
   [[nodiscard]] Influence influence(std::size_t node, std::span<const double> context) const override;
   Learned learn(std::size_t node, std::span<const double> context, double reward) override;
   Changed learn_many(std::span<const NodeReward> rewards, const ComponentEvidence& evidence, const Work& work) override;
