@@ -120,6 +120,9 @@ std::vector<Rival> rivals_in(const Place& place) {
                             [](Setting& setting, std::size_t value) { setting.forgetting.window = value; });
   const auto discounts =
       axis(Numbers{0.8, 0.9, 0.97, 0.99}, [](Setting& setting, double value) { setting.forgetting.discount = value; });
+  const Axis normalized = {[](Setting& setting) { setting.laplacian = Laplacian::normalized; }};
+  const auto buckets =
+      axis(Counts{128, 256, 512, 1024}, [](Setting& setting, std::size_t value) { setting.hash.buckets = value; });
 
   return {
       {"", "gob.lin", gob_lin, {scales, alphas}},
@@ -132,6 +135,8 @@ std::vector<Rival> rivals_in(const Place& place) {
       {"online clusters", "club", club, {scales, alphas, separations}},
       {"online clusters", "club random", club, {scales, alphas, separations, random_graph}},
       {"online clusters", "dynucb", dynucb, {scales, alphas, moving_clusters}},
+      {"prior", "gob.lin normalized", gob_lin, {scales, alphas, normalized}},
+      {"hashing", "linucb.hash", linucb_hash, {scales, alphas, buckets}},
       {"rule", "gob.lin thompson", gob_lin, {scales, deviations}},
       {"rule", "gob.lin epsilon_greedy", gob_lin, {scales, epsilons}},
       {"rule", "gob.lin greedy", gob_lin, {many_scales, greedy}},
@@ -175,6 +180,8 @@ std::vector<Study> all_studies(const Plan& plan) {
 
 /// What a round takes, very roughly: as measured on one core, with 100 users and with about 1,900.
 double rough_milliseconds(const Setting& setting, bool is_data) {
+  if (setting.policy == Policy::linucb_hash)
+    return 1e-6 * static_cast<double>(setting.hash.buckets * setting.hash.buckets);
   if (!has_node_per_user(setting.policy) || setting.policy == Policy::linucb_ind) return is_data ? 0.1 : 0.02;
   if (setting.policy == Policy::gob_lin_block) return is_data ? 0.6 : 0.04;
   double result = is_data ? 2.9 : 0.22;

@@ -124,7 +124,8 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
         series.label_at_end && series.x.back() < across.high
             ? fmt::format("first {:.8g},{:.8g} center offset 0,0.6", series.x.back(), series.y.back())
             : fmt::format("graph 1.015,{:.4f} left", heights[k]);
-    text += fmt::format("set label {} at {} noenhanced textcolor rgb '{}'\n", gnuplot_quoted(series.label), place, series.colour);
+    text += fmt::format("set label {} at {} noenhanced textcolor rgb '{}'\n", gnuplot_quoted(series.label), place,
+                        series.colour);
     if (!series.low.empty()) {
       bands += fmt::format("{} using 1:3:4 with filledcurves fillcolor rgb '{}' fillstyle solid 0.18 noborder, ", block,
                            series.colour);
@@ -166,7 +167,7 @@ std::string_view colour_of(std::string_view label) {
     const bool longer = found == nullptr || info.name.size() > found->name.size();
     if (longer && label.starts_with(info.name)) found = &info;
   }
-  return found != nullptr ? found->colour : "#c2185b";
+  return found != nullptr ? found->colour : "#455a64";
 }
 
 std::string gnuplot_quoted(std::string_view text) {
