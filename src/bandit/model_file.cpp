@@ -152,7 +152,8 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
               "the number of users with evidence");
     auto online_clusters = load_online_clusters(in, policy, options, users, belief);
-    auto state = std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters));
+    auto state =
+        std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters));
     if (state->window) {
       *state->window = RewardWindow::load(in, options.dimension, options.forgetting.window);
       in.expect(state->window_is_what_was_observed(), "the rewards in the window");

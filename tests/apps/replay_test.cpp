@@ -129,7 +129,9 @@ TEST(Replay, unknown_users_join_without_friends) {
     EXPECT_EQ(replayed.error, "") << name_of(policy);
     EXPECT_EQ(replayed.summary.new_users, 4);
     EXPECT_EQ(bandit.user_count(), 7);
-    if (checked) EXPECT_LT(*replayed.summary.largest_difference, 1e-10);
+    if (checked) {
+      EXPECT_LT(*replayed.summary.largest_difference, 1e-10);
+    }
   }
 }
 

@@ -304,9 +304,15 @@ TEST(UpdateEdgesOfClusters, adds_up_between_clusters) {
         Bandit::make(policy, friends, uses_clusters(policy) ? clusters : std::vector<NodeId>{}, {.dimension = 1});
     bandit.update_edges(std::vector<EdgeChange>{{0, 2, 0.5}, {1, 3, 0.25}, {0, 1, 0.0}, {3, 4, 2.0}, {3, 4, 0.0}});
     EXPECT_EQ(bandit.graph().edge_count(), 4) << name_of(policy);
-    if (policy == Policy::gob_lin_macro) EXPECT_EQ(bandit.node_graph().weight(0, 1), 0.75);
-    if (policy == Policy::gob_lin_macro) EXPECT_EQ(bandit.node_graph().edge_count(), 1);
-    if (policy == Policy::gob_lin_block) EXPECT_EQ(bandit.node_graph().edge_count(), 2);
+    if (policy == Policy::gob_lin_macro) {
+      EXPECT_EQ(bandit.node_graph().weight(0, 1), 0.75);
+    }
+    if (policy == Policy::gob_lin_macro) {
+      EXPECT_EQ(bandit.node_graph().edge_count(), 1);
+    }
+    if (policy == Policy::gob_lin_block) {
+      EXPECT_EQ(bandit.node_graph().edge_count(), 2);
+    }
   }
 }
 

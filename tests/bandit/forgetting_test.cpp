@@ -508,7 +508,8 @@ TEST(Forgetting, contexts_of_zeros_pass_through_the_window) {
 TEST(Forgetting, window_is_exact_with_a_ridge_for_each_node) {
   for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
     BanditOptions options = options_for(kind, {.window = 20});
-    for (std::size_t node = 0; node < 12; ++node) options.node_ridges.push_back(std::pow(10.0, -0.3 * node));
+    for (std::size_t node = 0; node < 12; ++node)
+      options.node_ridges.push_back(std::pow(10.0, -0.3 * static_cast<double>(node)));
     auto bandit = Bandit::gob_lin(world().graph, options);
     Log log;
     for (std::uint64_t t = 0; t < 500; ++t) learn(bandit, log, t, 1);

@@ -110,7 +110,9 @@ TEST(Lens, a_context_is_stretched_no_more_than_said) {
       const Lens lens = Lens::hashing(6, buckets, seed, 2);
       const MatrixXd p = matrix_of(lens, 6, buckets);
       EXPECT_LE(p.transpose().operatorNorm(), lens.stretch() * (1.0 + 1e-12));
-      if (lens.places().size() == 12) EXPECT_NEAR(lens.stretch(), std::sqrt(2.0), 1e-12);
+      if (lens.places().size() == 12) {
+        EXPECT_NEAR(lens.stretch(), std::sqrt(2.0), 1e-12);
+      }
     }
   }
 }
@@ -151,7 +153,9 @@ TEST(Lens, products_are_right_on_average) {
       const double expected = (other == 3 ? 2.0 : 1.0) * x.dot(y);
       EXPECT_NEAR(mean, expected, 4.0 * std::sqrt(variance / seeds)) << buckets << ' ' << other;
       if (other != 8) continue;
-      if (variance_before > 0.0) EXPECT_NEAR(variance_before / variance, 8.0, 2.0);
+      if (variance_before > 0.0) {
+        EXPECT_NEAR(variance_before / variance, 8.0, 2.0);
+      }
       variance_before = variance;
     }
   }
