@@ -54,7 +54,9 @@ void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondit
     bool done = true;
     for (std::size_t lane = 0; lane < lane_count; ++lane) done = done && !(squared[lane] > goal[lane]);
     if (done) return;
-    const Lanes step = ratio(inner, multiply(p, bp, z).values);
+    Lanes step = ratio(inner, multiply(p, bp, z).values);
+    // One that is there waits for the others: what it finds does not depend on them.
+    for (std::size_t lane = 0; lane < lane_count; ++lane) step[lane] = squared[lane] > goal[lane] ? step[lane] : 0.0;
     squared = Lanes{};
     for (std::size_t k = 0; k < rows; ++k) {
       u[k].values += step * p[k].values;
