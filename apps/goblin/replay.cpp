@@ -219,6 +219,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
       event = &reader.read(line);
       if (users.is_new(event->user)) {
         check_new_user(bandit, *event);
+        if (has_hub(bandit.policy())) learn_waiting();  // whoever joins the hub changes what is believed of others
         users.add(event->user);
         ++summary.new_users;
         if (checker) checker->add_nodes(bandit);

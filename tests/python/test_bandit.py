@@ -71,7 +71,7 @@ def test_bounds_hold_and_are_not_all_zero(random: np.random.Generator) -> None:
     assert np.all(bounds > 0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS[:-1])  # LinUcbHash: test_lenses.py
 def test_scores_are_the_formula(kind: Any, random: np.random.Generator) -> None:
     bandit = kind(PATH, dimension=2, alpha=0.3)
     A = np.eye(3)
@@ -156,6 +156,8 @@ def test_users_and_friends_come_and_go(kind: Any) -> None:
     bandit = trained(kind)
     before = bandit.copy()
     bandit.add_user(("dan", 4))
+    if kind is goblin.GobLinHub:  # to whom everybody is joined, so that who joins tells the others something
+        before.add_user(("dan", 4))
     assert ("dan", 4) in bandit and "dan" not in bandit and len(bandit) == 4
     bandit.add_edge(("dan", 4), "cat", weight=0.5)
     bandit.remove_edge(("dan", 4), "cat")

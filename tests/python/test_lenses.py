@@ -51,7 +51,7 @@ def test_the_normalized_laplacian_is_its_formula(engine: str, random: np.random.
     for k, user in enumerate(bandit.users):
         assert np.allclose(bandit.mean(user), means[k], atol=1e-8)
         assert np.allclose(bandit.covariance(user), inverse[2 * k : 2 * k + 2, 2 * k : 2 * k + 2], atol=1e-8)
-        assert np.allclose(bandit.evidence(user).contexts, evidence[user])
+        assert np.allclose(bandit.evidence(user).S, evidence[user])
 
 
 def test_edges_change_the_normalized_bandit_to_what_it_would_always_have_been(random: np.random.Generator) -> None:
@@ -115,7 +115,7 @@ def test_says_what_is_wrong() -> None:
         goblin.GobLin(STAR, laplacian="best")
     with pytest.raises(ValueError, match="buckets: 0"):
         goblin.LinUcbHash(STAR, buckets=0)
-    with pytest.raises(ValueError, match="hash.buckets: 70000 \\(must be between 1 and 65536\\)"):
+    with pytest.raises(ValueError, match=r"hash\.buckets: 70000 \(must be between 1 and 65536\)"):
         goblin.LinUcbHash(STAR, buckets=70_000)
     with pytest.raises(ValueError, match="hash_seed: -1"):
         goblin.LinUcbHash(STAR, hash_seed=-1)
