@@ -104,8 +104,9 @@ std::string described_rules(const BanditSummary& summary) {
 
 std::string described(const BanditSummary& summary, std::size_t new_users) {
   const std::size_t local = count_of(summary, EngineKind::local);
-  const std::string clusters =
-      finds_clusters(summary.policy) ? fmt::format(" in {} clusters", summary.clusters) : std::string();
+  const std::string clusters = finds_clusters(summary.policy)
+                                   ? fmt::format(" in {} cluster{}", summary.clusters, summary.clusters == 1 ? "" : "s")
+                                   : std::string();
   std::string text = fmt::format(
       "{} users ({} new){}, {} nodes in {} dense and {} sparse{} components, {:.1f} MB\n", summary.users, new_users,
       clusters, summary.nodes, count_of(summary, EngineKind::dense), count_of(summary, EngineKind::sparse),

@@ -50,7 +50,8 @@ void add_merge(CLI::App& app) {
   auto options = std::make_shared<Request>();
   auto* command = app.add_subcommand("merge", "Make one bandit of several that learned parts of a log");
   command->footer(
-      "All must have the same policy, users, edges, clusters, dimension, ridges and coupling; exploration and engine "
+      "All must have the same policy, users, edges, clusters, dimension, ridges, coupling and options of the policy; "
+      "exploration and engine "
       "are\n"
       "those of the first. A part that all of them began with counts as often as there are models.\n\n"
       "Example:\n"

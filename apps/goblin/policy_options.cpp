@@ -29,21 +29,22 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& r
     request.options.push_back({option, std::move(policies)});
     return option;
   };
-  add("--laplacian", request.laplacian, "combinatorial, or normalized: friends count by their share",
+  add("--laplacian", request.laplacian, "combinatorial, or normalized: all friends of a user together count as one",
       {Policy::gob_lin});
   add("--hub", given.hub.weight, "How strongly every user is drawn to what all have in common", {Policy::gob_lin_hub});
   add("--hub-ridge", given.hub.ridge, "How strongly what all have in common is drawn to zero", {Policy::gob_lin_hub});
   add("--buckets", given.hash.buckets, "How many numbers the vector has that everybody shares", {Policy::linucb_hash})
       ->check(positive_whole_number());
-  add("--hash-seed", given.hash.seed, "Of which coordinates share a bucket", {Policy::linucb_hash})
+  add("--hash-seed", given.hash.seed, "Seed of the hash that draws the buckets", {Policy::linucb_hash})
       ->check(whole_number());
   add("--club-graph", request.club_graph, "Who may be alike at first: social, complete or random", {Policy::club});
-  add("--separation", given.club.separation, "How many times their uncertainty the estimates of like users may differ",
-      {Policy::club});
-  add("--club-seed", given.club.seed, "Of the random graph", {Policy::club})->check(whole_number());
+  add("--separation", given.club.separation,
+      "Users are parted whose estimates differ by more than this many times their uncertainty", {Policy::club});
+  add("--club-seed", given.club.seed, "Seed of the random graph", {Policy::club})->check(whole_number());
   add("--dynucb-clusters", given.dynucb.clusters, "How many clusters", {Policy::dynucb})
       ->check(positive_whole_number());
-  add("--dynucb-seed", given.dynucb.seed, "Of where users are at first", {Policy::dynucb})->check(whole_number());
+  add("--dynucb-seed", given.dynucb.seed, "Seed of the clusters that users start in", {Policy::dynucb})
+      ->check(whole_number());
   add("--window", given.forgetting.window, "Only the last so many rewards count; 0: all", {})->check(whole_number());
   add("--discount", given.forgetting.discount,
       "What a user's earlier rewards count for is multiplied by this at each new one; 1: nothing is forgotten", {});

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
@@ -31,12 +32,17 @@ class Options(TypedDict, total=False):
     threads: int
 
 
+#: Parameters that every policy has in front of its options.
+_not_options = ("self", "edges", "options")
+
+
 class Bandit(_core.Bandit):
     """What all policies can do: a linear bandit for every user, which learn from each other over a graph.
 
     Use one of the policies ``GobLin``, ``LinUcbSin``, ``LinUcbInd``, ``GobLinMacro``, ``GobLinBlock``, or their rivals
-    ``GobLinHub``, ``LinUcbHash``, and ``Club`` and ``DynUcb``, which find the clusters themselves. They differ in
-    nothing but the graph: with a node for every user, or for everybody, or for every cluster of users, and
+    ``GobLinHub``, ``LinUcbHash``, and ``Club`` and ``DynUcb``, which find the clusters themselves. The first
+    five differ in nothing but the graph: with a node for every user, or for everybody, or for every cluster of users,
+    and
 
         ``A = ridge I + coupling L``,   L the Laplacian of the graph over the nodes,
 
@@ -54,9 +60,10 @@ class Bandit(_core.Bandit):
     ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. Both are 1 if they
         are not given, but for ``GobLinHub``. ``ridge`` may also be an array with one for each user (``GobLinMacro``:
         for each cluster), or a dict by user
-    evidence_per_node : for ``LinUcbSin`` and ``GobLinMacro``: do not keep what each user brought, which is
-        ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
-    window, discount : what is forgotten, where tastes change; at most one of them. ``window=1000``: only the last 1000
+    evidence_per_node : for ``LinUcbSin``, ``LinUcbHash`` and ``GobLinMacro``: do not keep what each user brought, which
+        is ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
+    window, discount : what is forgotten, where tastes change; at most one of them, and not for ``Club`` and
+        ``DynUcb``. ``window=1000``: only the last 1000
         rewards count, of all users together; 0 for all. ``discount=0.95``: when a reward of a user is learned, what
         this user's earlier rewards say is first multiplied by 0.95; 1 forgets nothing
     exploration : how to choose, instead of by ``alpha``: ``goblin.thompson(0.2)`` or its text, ``"thompson:0.2"``.
@@ -82,16 +89,19 @@ class Bandit(_core.Bandit):
         dimension: int,
         alpha: float,
         clusters: Any = None,
-        own: Mapping[str, Any] | None = None,
+        _own: Mapping[str, Any] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """``own`` is what one policy has that the others have not."""
+        """``_own`` is what one policy has that the others have not."""
         if not self._policy:
             names = ", ".join(kind.__name__ for kind in _policies.values())
             raise TypeError(f"{type(self).__name__} has no policy: use one of {names}")
+        if clusters is not None and self._policy not in _core.clustered_policies():
+            raise TypeError(f"{type(self).__name__} has no option 'clusters'")
         unknown = options.keys() - Options.__annotations__.keys()
         if unknown:
-            known = ", ".join(Options.__annotations__)
+            of_policy = [name for name in inspect.signature(type(self).__init__).parameters if name not in _not_options]
+            known = ", ".join([*of_policy, *Options.__annotations__])
             raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}; it has {known}")
         if options.get("exploration") is not None:
             if alpha != _core.default_alpha:
@@ -103,7 +113,7 @@ class Bandit(_core.Bandit):
         labels = labels_of(graph, clusters) if self._policy in _core.clustered_policies() else None
         if "ridge" in options:
             options["ridge"] = _ridge_of(options["ridge"], graph, *self._nodes(graph, labels))
-        given = {**options, **(own or {}), "dimension": dimension, "alpha": alpha}
+        given = {**options, **(_own or {}), "dimension": dimension, "alpha": alpha}
         super().__init__(self._policy, graph, labels, given)
 
     def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
@@ -260,7 +270,7 @@ class GobLin(Bandit):
         laplacian: str = "combinatorial",
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(edges, dimension, alpha, own={"laplacian": laplacian}, **options)
+        super().__init__(edges, dimension, alpha, _own={"laplacian": laplacian}, **options)
 
 
 class LinUcbSin(Bandit):
@@ -387,7 +397,9 @@ class GobLinHub(Bandit):
     Parameters
     ----------
     edges, dimension, alpha, **options : as in ``GobLin``, but ``ridge`` is 0.01 if it is not given
-    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it
+    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it. Above some thousand users,
+        where ``automatic`` takes ``local``, give ``ridge=0.1`` or ``engine="sparse"``: with 0.01 ``bounds`` are wider
+        than the scores
     hub_ridge : how strongly the hub is drawn to zero
 
     >>> import goblin
@@ -410,7 +422,7 @@ class GobLinHub(Bandit):
         hub_ridge: float = _core.default_hub_ridge,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(edges, dimension, alpha, own={"hub": hub, "hub_ridge": hub_ridge}, **options)
+        super().__init__(edges, dimension, alpha, _own={"hub": hub, "hub_ridge": hub_ridge}, **options)
 
 
 class LinUcbHash(Bandit):
@@ -429,7 +441,7 @@ class LinUcbHash(Bandit):
     Parameters
     ----------
     edges, dimension, alpha, **options : as in ``GobLin``
-    buckets : how many numbers the belief has; more than users times ``dimension`` are not needed
+    buckets : how many numbers the belief has, 1 to 65,536; the more, the fewer share one
     hash_seed : another one draws other buckets
 
     Cost: ``select`` O(dimension^2) an arm; ``update`` O(buckets^2), and 12 bytes times ``buckets^2`` of memory.
@@ -456,7 +468,7 @@ class LinUcbHash(Bandit):
         hash_seed: int = 0,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(edges, dimension, alpha, own={"buckets": buckets, "hash_seed": hash_seed}, **options)
+        super().__init__(edges, dimension, alpha, _own={"buckets": buckets, "hash_seed": hash_seed}, **options)
 
 
 class Club(Bandit):
@@ -514,7 +526,7 @@ class Club(Bandit):
         **options: Unpack[Options],
     ) -> None:
         own = {"club_graph": graph, "separation": separation, "club_seed": seed}
-        super().__init__(edges, dimension, alpha, own=own, **options)
+        super().__init__(edges, dimension, alpha, _own=own, **options)
 
 
 class DynUcb(Bandit):
@@ -561,7 +573,7 @@ class DynUcb(Bandit):
         **options: Unpack[Options],
     ) -> None:
         own = {"dynucb_clusters": clusters, "dynucb_seed": seed}
-        super().__init__(edges, dimension, alpha, own=own, **options)
+        super().__init__(edges, dimension, alpha, _own=own, **options)
 
 
 def _ridge_of(given: Any, graph: _core.Graph, nodes: int, one_each: str) -> Any:

@@ -304,7 +304,8 @@ class Bandit:
         Adds everything that another bandit has learned, as if this one had learned it too. Gives the bandit.
 
         Two processes may each learn half of a log, from the same start without rewards; merged they are the bandit of the whole
-        log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling and evidence_per_node;
+        log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling, evidence_per_node
+        and options of its policy, and neither may forget, nor be one of ``Club`` and ``DynUcb``;
         ``ValueError`` says in what it differs. Its alpha and its engine may be others.
 
         >>> import goblin
@@ -320,7 +321,7 @@ class Bandit:
         """
         A new user without friends: a text, a number, bytes or a tuple of these.
 
-        Policies with clusters put the user into the given cluster, a number, or into a new one.
+        Policies whose clusters are given put the user into the given cluster, a number, or into a new one.
 
         >>> import goblin
         >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
@@ -378,7 +379,7 @@ class Bandit:
 
     def move_user(self, user: Hashable, cluster: int) -> None:
         """
-        Puts a user into another cluster, for the policies with clusters.
+        Puts a user into another cluster, for the policies whose clusters are given.
 
         The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
         new cluster.
@@ -507,7 +508,7 @@ class Bandit:
     def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]:
         """
         How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit
-        was made so. Fixed when the bandit is made; a node that comes later has 1.
+        was made so. Fixed when the bandit is made; a node that comes later has the policy's usual ridge.
         """
 
     @property

@@ -149,7 +149,8 @@ def sweep(
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
-    policies : some of ``goblin.policies``; without it those of the paper that need no clusters
+    policies : some of ``goblin.policies``; without it those of the paper that need no clusters. Each has its
+        usual options; for others make the bandits yourself and use ``simulate``
     alphas : each policy is tried with each; 0.1 without it
     explorations : the same with other ways to choose, in the place of alphas: ``["ucb:0.1", goblin.thompson(0.1)]``
     rounds : as in ``simulate``

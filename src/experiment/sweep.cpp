@@ -10,12 +10,20 @@
 namespace goblin::experiment {
 namespace {
 
+BanditOptions options_of(const Stage& stage, const Case& wanted) {
+  BanditOptions options = wanted.bandit;
+  options.dimension = stage.world->dimension();
+  options.alpha = wanted.alpha;
+  return options;
+}
+
+std::span<const NodeId> clusters_of(const Stage& stage, const Case& wanted) {
+  return uses_clusters(wanted.policy) ? std::span(stage.clusters) : std::span<const NodeId>{};
+}
+
 Trace run(const Stage& stage, const Case& wanted, const SimulateOptions& options) {
-  BanditOptions bandit_options = wanted.bandit;
-  bandit_options.dimension = stage.world->dimension();
-  bandit_options.alpha = wanted.alpha;
-  const auto clusters = uses_clusters(wanted.policy) ? std::span(stage.clusters) : std::span<const NodeId>{};
-  auto bandit = Bandit::make(wanted.policy, stage.world->graph(), clusters, bandit_options);
+  auto bandit =
+      Bandit::make(wanted.policy, stage.world->graph(), clusters_of(stage, wanted), options_of(stage, wanted));
   return simulate(bandit, *stage.world, options);
 }
 
@@ -46,6 +54,12 @@ Estimate estimate_of(const std::vector<const Trace*>& traces, Value value) {
 
 std::vector<std::vector<Trace>> sweep(std::span<const Stage> stages, std::span<const Case> cases,
                                       const SweepOptions& options) {
+  // A bandit that cannot be is refused before others have played for hours.
+  for (const Case& each : cases) {
+    if (stages.empty()) break;
+    const Stage& first = stages.front();
+    (void)Bandit::estimate_bytes(each.policy, first.world->graph(), clusters_of(first, each), options_of(first, each));
+  }
   std::vector<std::vector<Trace>> traces(cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k) {
     traces[k].resize(stages.size());

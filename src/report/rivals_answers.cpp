@@ -176,7 +176,7 @@ std::vector<RivalRow> rows_of(const StudyResult& result, const Claim& comparison
 }
 
 std::string colour_in(const Results& results, std::string_view contender) {
-  constexpr std::array<std::string_view, 5> others = {"#c2185b", "#7a9a01", "#ef8e00", "#6d4c41", "#5e35b1"};
+  constexpr std::array<std::string_view, 5> others = {"#ad1457", "#7a9a01", "#ef8e00", "#455a64", "#5e35b1"};
   for (const PolicyInfo& info : policy_table) {
     if (info.name == contender) return std::string(info.colour);
   }

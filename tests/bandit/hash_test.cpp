@@ -344,6 +344,8 @@ TEST(HashWithoutCollisions, is_gob_lin_on_the_complete_graph_and_with_a_hub) {
   const double small = ridge * 1e-6;
   auto hub = Bandit::gob_lin(
       star, {.dimension = d, .ridge = ridge, .coupling = ridge, .node_ridges = {small, small, small, ridge}});
+  auto hub_policy = Bandit::gob_lin_hub(
+      scenario.graph, {.dimension = d, .ridge = small, .coupling = 0.0, .hub = {.weight = ridge, .ridge = ridge}});
   for (std::size_t t = 0; t < 200; ++t) {
     const auto round = scenario.round(t);
     const Decision decision = hash.select(round.user, {round.contexts, d});
@@ -355,7 +357,12 @@ TEST(HashWithoutCollisions, is_gob_lin_on_the_complete_graph_and_with_a_hub) {
       ASSERT_NEAR(decision.scores[arm], with_hub.scores[arm], 1e-5);
     }
     ASSERT_NEAR(hash.log_determinant(), gob.log_determinant(), 1e-10);
-    for (Bandit* bandit : {&hash, &gob, &hub}) bandit->update(round.user, round.context(0), round.rewards[0]);
+    const Decision with_hub_policy = hub_policy.select(round.user, {round.contexts, d});
+    for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
+      ASSERT_NEAR(decision.scores[arm], with_hub_policy.scores[arm], 1e-5);
+    }
+    for (Bandit* bandit : {&hash, &gob, &hub, &hub_policy})
+      bandit->update(round.user, round.context(0), round.rewards[0]);
   }
   const auto round = scenario.round(500);
   const Explanation by_hash = hash.explain(1, round.context(0));

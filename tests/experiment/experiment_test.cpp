@@ -117,6 +117,16 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
+TEST(Sweep, refuses_what_cannot_be_before_anybody_plays) {
+  std::size_t rounds = 0;
+  const auto stages = small_stages();
+  std::vector<Case> cases{{.policy = Policy::gob_lin}, {.policy = Policy::club}};
+  for (Case& each : cases) each.bandit.forgetting.window = 5;
+  const SimulateOptions options{.rounds = 10, .keep_going = [&rounds] { return ++rounds > 0; }};
+  EXPECT_THROW((void)sweep(stages, cases, {.simulate = options}), std::invalid_argument);
+  EXPECT_EQ(rounds, 0);
+}
+
 TEST(Sweep, finds_the_same_on_any_number_of_threads) {
   const auto stages = small_stages();
   const auto cases = all_cases();

@@ -316,10 +316,10 @@ class Bandit {
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
   /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
-  /// coupling, hub and evidence_per_node; std::invalid_argument says in what it differs. The exploration and the
-  /// engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each node
-  /// that the other has evidence of. Not for policies that find
-  /// the clusters, nor for bandits that forget: nothing says whose rewards are older.
+  /// coupling, options of the policy and evidence_per_node; std::invalid_argument says in what it differs. Exploration
+  /// and engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each
+  /// node that the other has evidence of. Not for policies that find the clusters, nor for bandits that forget:
+  /// nothing says whose rewards are older.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);

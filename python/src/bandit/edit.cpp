@@ -157,7 +157,7 @@ array([0.34])
 
 constexpr const char* add_user_doc = R"(A new user without friends: a text, a number, bytes or a tuple of these.
 
-Policies with clusters put the user into the given cluster, a number, or into a new one.
+Policies whose clusters are given put the user into the given cluster, a number, or into a new one.
 
 >>> import goblin
 >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
@@ -167,7 +167,7 @@ Policies with clusters put the user into the given cluster, a number, or into a 
 ['ann', 'bob', 'cat']
 )";
 
-constexpr const char* move_user_doc = R"(Puts a user into another cluster, for the policies with clusters.
+constexpr const char* move_user_doc = R"(Puts a user into another cluster, for the policies whose clusters are given.
 
 The belief becomes what it would be had the user always been there. A number that is one more than the largest makes a
 new cluster.

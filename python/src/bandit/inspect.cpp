@@ -165,7 +165,7 @@ void bind_inspecting(BanditClass& bandit) {
   bandit.def_prop_ro(
       "ridge", &ridge, nb::sig("def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]"),
       "How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit\n"
-      "was made so. Fixed when the bandit is made; a node that comes later has 1.");
+      "was made so. Fixed when the bandit is made; a node that comes later has the policy's usual ridge.");
   bandit.def_ro("coupling", &PythonBandit::coupling,
                 "How strongly the vectors of friends are drawn to each other; fixed when the bandit is made.");
   bandit.def_prop_ro(

@@ -124,7 +124,8 @@ constexpr const char* merge_doc =
     R"(Adds everything that another bandit has learned, as if this one had learned it too. Gives the bandit.
 
 Two processes may each learn half of a log, from the same start without rewards; merged they are the bandit of the whole
-log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling and evidence_per_node;
+log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling, evidence_per_node
+and options of its policy, and neither may forget, nor be one of ``Club`` and ``DynUcb``;
 ``ValueError`` says in what it differs. Its alpha and its engine may be others.
 
 >>> import goblin
