@@ -416,12 +416,14 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
   done.reserve(changes.size());
   try {
     std::map<std::pair<NodeId, NodeId>, double> weights;  // of the edges between nodes, as they become
-    std::map<NodeId, std::size_t> last_gain;              // which change was the last that may have made a degree grow
+    std::map<NodeId, std::size_t> last_change;            // which change was the last of a node's degree
+    std::map<NodeId, std::size_t> last_gain;              // and the last that may have made it grow
     for (std::size_t k = 0; k < changes.size(); ++k) {
       check(k, [&] { done.emplace_back(users, changes[k]); });
       const auto edge = users.set_weight(done[k].a, done[k].b, done[k].after);
       if (!edge) continue;
       weights[std::minmax(edge->a, edge->b)] = edge->weight;
+      last_change[edge->a] = last_change[edge->b] = k;
       if (changes[k].weight > 0.0) last_gain[edge->a] = last_gain[edge->b] = k;
     }
     if (options.laplacian == Laplacian::normalized) {
@@ -430,7 +432,7 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
       for (const auto& [ends, weight] : weights) {
         edges.push_back({ends.first, ends.second, weight});
         for (const NodeId end : {ends.first, ends.second}) {
-          priors.insert({end, node_prior(options, end, users.degree(end))});
+          check(last_change[end], [&] { priors.insert({end, node_prior(options, end, users.degree(end))}); });
         }
       }
       std::vector<NodePrior> list;

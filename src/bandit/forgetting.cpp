@@ -86,20 +86,22 @@ SolveSummary Bandit::State::learn(std::span<const RewardWindow::Entry> rewards) 
 }
 
 /// Of more rewards than the window has places, only the last ones are learned. Where many leave, what stays is learned
-/// anew, which costs no more than that the others leave one by one.
+/// anew, which then costs less than that the others leave one by one.
 SolveSummary Bandit::State::learn_in_window(std::span<const RewardWindow::Entry> rewards) {
   const std::size_t passed = rewards.size() - std::min(rewards.size(), window->capacity());
   const auto coming = rewards.subspan(passed);
-  const std::vector<UserReward> passed_over = at_nodes(rewards.first(passed));
+  const double longest_passed = belief.longest_of(at_nodes(rewards.first(passed)));
   const std::size_t leaving = window->leaving(coming.size());
   const std::size_t staying = window->size() - leaving;
   window->reserve(coming.size());
   belief.set_bytes_beside(window->bytes());
 
-  constexpr std::size_t worth_more = 4;  // a reward that leaves costs as much as so many that are learned at once
+  constexpr std::size_t worth_more = 4;     // a reward that leaves costs as much as so many that are learned at once
+  constexpr std::size_t worth_to_sum = 32;  // and as so many that are only summed up
   const std::size_t kept = staying + coming.size();
   SolveSummary summary;
-  if (leaving > 1 && worth_more * leaving >= std::min(kept, options.dimension * belief.node_count())) {
+  const std::size_t solves = std::min(kept, belief.dimension() * belief.node_count());
+  if (leaving > 1 && worth_more * leaving >= solves && worth_to_sum * leaving >= kept) {
     std::vector<UserReward> all;
     all.reserve(kept);
     for (std::size_t k = leaving; k < window->size(); ++k) all.push_back(at_node((*window)[k]));
@@ -111,7 +113,7 @@ SolveSummary Bandit::State::learn_in_window(std::span<const RewardWindow::Entry>
     for (std::size_t k = 0; k < leaving; ++k) forgotten.push_back(at_node((*window)[k]));
     summary = belief.learn_and_forget(at_nodes(coming), forgotten);
   }
-  belief.pass_over(passed_over);
+  belief.pass_over(passed, longest_passed);
   for (const auto& one : coming) window->push(one);
   return summary;
 }

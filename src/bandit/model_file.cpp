@@ -136,8 +136,9 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     const Graph graph = load_graph(in);
     const auto clusters = in.array<std::uint32_t>();
     in.expect(clusters.size() == (has_clusters(policy) ? graph.node_count() : 0), "the number of labels");
-    check_online_clusters(policy, options, graph.node_count());
-    // With gob.lin.macro every cluster is a node, which takes some bytes; with gob.lin.block they may be empty.
+    check_online_clusters(policy, options, 0);  // users who came later do not make a complete graph larger
+    // With gob.lin.macro, club and dynucb every cluster is a node, which takes some bytes; with gob.lin.block they may
+    // be empty.
     constexpr std::size_t many = 1'000'000;
     const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");

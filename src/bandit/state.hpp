@@ -19,7 +19,7 @@
 
 namespace goblin {
 
-/// What a bandit is made of. The third part, how what is believed becomes a choice, is in the options: Exploration.
+/// What a bandit is made of. How what is believed becomes a choice is in the options: Exploration.
 struct Bandit::State {
   State(const BanditOptions& the_options, UserMap the_users, Belief the_belief,
         std::unique_ptr<OnlineClusters> the_clusters)

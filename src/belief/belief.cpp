@@ -546,7 +546,7 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
     for (auto& [node, sums] : before) evidence_.put_back(sums);
     log_determinant_ = log_determinant;
     log_determinant_error_ = log_determinant_error;
-    for (const auto& [node, sums] : before) (void)rebuild(components_[places_[node].component], {});
+    for (const auto& [node, sums] : before) (void)rebuild(components_[places_[node].component], {}, true);
     throw;
   }
 }

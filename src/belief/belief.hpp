@@ -153,8 +153,10 @@ class Belief {
     double factor;
   };
   SolveSummary discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards);
-  /// These were learned and forgotten again, without a trace but their number and lengths.
-  void pass_over(std::span<const UserReward> rewards);
+  /// So many were learned and forgotten again, without a trace but their number and the longest of them.
+  void pass_over(std::size_t count, double longest) noexcept;
+  /// The length of the longest context, in units of the root of its node's ridge.
+  [[nodiscard]] double longest_of(std::span<const UserReward> rewards) const;
   /// What the caller keeps beside the belief counts, where memory is asked for, as if it were the belief's.
   void set_bytes_beside(std::size_t bytes) { bytes_beside_ = bytes; }
   /// Adds the evidence of another belief about the same nodes, with the same graph and ridges; all of it or nothing, as
@@ -248,12 +250,12 @@ class Belief {
                     EvidenceBefore& before);
   void put_back(EvidenceBefore& before);
   void run(BulkChange& change, double needed, std::size_t rewards);
-  SolveSummary rebuild(Component& component, const std::function<void(double)>& progress);
+  /// `alone`: whoever calls it has everything to themselves already.
+  SolveSummary rebuild(Component& component, const std::function<void(double)>& progress, bool alone = false);
 
   // What is forgotten: forget.cpp.
   class Attempt;
   SolveSummary discount(const Discount& one, Engine& engine);
-  void note_lengths(std::span<const UserReward> rewards);
 
   void check_edges_fit(std::span<const Edge> edges) const;
   [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;

@@ -408,10 +408,10 @@ SolveSummary Belief::learn_sums(std::span<const UserReward> rewards) {
 
 /// Of one component. Where others read, and where it could not be done again quickly if something stops it, a copy
 /// takes the engine's place.
-SolveSummary Belief::rebuild(Component& component, const std::function<void(double)>& progress) {
+SolveSummary Belief::rebuild(Component& component, const std::function<void(double)>& progress, bool alone) {
   const Engine& engine = *component.engine;
   const Engine::Bytes bytes = engine.rebuild_bytes(thread_count());
-  const bool in_a_copy = access_ != nullptr || engine.kind() != EngineKind::local;
+  const bool in_a_copy = !alone && (access_ != nullptr || engine.kind() != EngineKind::local);
   const double needed = bytes.kept + bytes.meanwhile + (in_a_copy ? static_cast<double>(engine.bytes()) : 0.0);
   const Work work{.threads = thread_count(),
                   .spare_bytes =

@@ -101,18 +101,20 @@ void Belief::sum_up_anew(NodeId user, NodeId node) {
   evidence_.add(node, lenses_.of(user, node).to_node(user_evidence_->at(user)).view());
 }
 
-void Belief::note_lengths(std::span<const UserReward> rewards) {
+double Belief::longest_of(std::span<const UserReward> rewards) const {
+  double longest = 0.0;
   std::vector<double> room;
   for (const UserReward& one : rewards) {
     double squared_length = 0.0;
     for (const double value : behind_lens(one, room)) squared_length += value * value;
-    longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
+    longest = std::max(longest, std::sqrt(squared_length / ridge(one.node)));
   }
+  return longest;
 }
 
-void Belief::pass_over(std::span<const UserReward> rewards) {
-  note_lengths(rewards);
-  rewards_ += rewards.size();
+void Belief::pass_over(std::size_t count, double longest) noexcept {
+  longest_learned_ = std::max(longest_learned_, longest);
+  rewards_ += count;
 }
 
 SolveSummary Belief::forget(const UserReward& one) {
@@ -207,7 +209,6 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
   const Work work{.threads = thread_count(), .spare_bytes = spare_bytes, .progress = options_.progress};
   const auto engine_for = [this](const Component& component) {
     auto engine = engine_factory().make(component.engine->kind(), component.engine->prior(), dimension(), options_);
-    engine->set_access(access_);
     return engine;
   };
   std::vector<std::unique_ptr<Engine>> engines(components_.size());
@@ -243,7 +244,7 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
   }
   log_determinant_ = 0.0;
   log_determinant_error_ = 0.0;
-  pass_over(rewards.last(new_rewards));
+  pass_over(new_rewards, longest_of(rewards.last(new_rewards)));
   SolveSummary summary;
   for (NodeId k = 0; k < components_.size(); ++k) {
     components_[k].log_determinant = components_[k].log_determinant_error = 0.0;

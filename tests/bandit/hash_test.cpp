@@ -276,6 +276,25 @@ TEST_P(Hash, decides_while_it_learns) {
 }
 
 /// The belief is that of the rewards that are left, or of all with their weights.
+/// Also while rewards that have left still wait to be put into the covariances.
+TEST_P(Hash, forgets_one_by_one) {
+  BanditOptions given = options();
+  given.forgetting.window = 5;
+  auto bandit = Bandit::linucb_hash(scenario.graph, given);
+  given.forgetting = {};
+  for (std::size_t t = 0; t < 40; ++t) {
+    const auto round = scenario.round(t);
+    bandit.update(round.user, round.context(0), round.rewards[0]);
+    if (t % 13 != 12) continue;
+    auto expected = Bandit::linucb_hash(scenario.graph, given);
+    for (std::size_t k = t - 4; k <= t; ++k) {
+      const auto kept = scenario.round(k);
+      expected.update(kept.user, kept.context(0), kept.rewards[0]);
+    }
+    expect_same(bandit, expected, 1e-8);
+  }
+}
+
 TEST_P(Hash, forgets) {
   constexpr std::size_t count = 90;
   for (const Forgetting& forgetting : {Forgetting{.window = 25}, Forgetting{.discount = 0.8}}) {

@@ -475,8 +475,9 @@ TEST(OnlineClusters, do_not_depend_on_how_a_log_is_cut) {
 
 TEST(OnlineClusters, go_on_from_a_file_as_if_nothing_had_happened) {
   const Log log(900);
-  for (auto& [name, bandit] : both()) {
+  for (auto& [name, made] : both()) {
     SCOPED_TRACE(name);
+    Bandit& bandit = made;
     for (std::size_t t = 0; t < 900; ++t) {
       if (t % 90 == 45) bandit.add_edge(t % crowd, (t + 1 + t % 5) % crowd);
       if (t == 500) bandit.add_user();
@@ -499,8 +500,9 @@ TEST(OnlineClusters, go_on_from_a_file_as_if_nothing_had_happened) {
 
 TEST(OnlineClusters, believe_what_macro_does_without_edges) {
   const Log log(800);
-  for (auto& [name, bandit] : both()) {
+  for (auto& [name, made] : both()) {
     SCOPED_TRACE(name);
+    Bandit& bandit = made;
     bandit.update(log.batch);
     auto macro = Bandit::gob_lin_macro(Graph(crowd), by_lowest_user(clusters_of(bandit)), options());
     macro.update(log.batch);
@@ -525,8 +527,9 @@ TEST(OnlineClusters, believe_what_macro_does_without_edges) {
 TEST(OnlineClusters, what_is_stopped_half_way_has_not_happened) {
   const Log first(200);
   const Log log(900, 1000);
-  for (auto& [name, bandit] : both()) {
+  for (auto& [name, made] : both()) {
     SCOPED_TRACE(name);
+    Bandit& bandit = made;
     bandit.update(first.batch);
     const std::string before = bandit.to_bytes();
     for (const int stop : {1, 3, 4}) {
@@ -553,8 +556,9 @@ TEST(OnlineClusters, what_is_stopped_half_way_has_not_happened) {
 }
 
 TEST(OnlineClusters, say_what_they_cannot_do) {
-  for (auto& [name, bandit] : both()) {
+  for (auto& [name, made] : both()) {
     SCOPED_TRACE(name);
+    Bandit& bandit = made;
     const std::string policy(name_of(bandit.policy()));
     const std::string before = bandit.to_bytes();
     EXPECT_THAT([&] { bandit.move_user(0, 1); },
@@ -598,8 +602,9 @@ TEST(OnlineClusters, need_no_users_at_first) {
 
 TEST(OnlineClusters, are_shared_by_threads) {
   const Log log(500);
-  for (auto& [name, bandit] : both()) {
+  for (auto& [name, made] : both()) {
     SCOPED_TRACE(name);
+    Bandit& bandit = made;
     SharedBandit shared{Bandit(bandit)};
     {
       std::vector<std::jthread> readers;

@@ -308,7 +308,11 @@ bool DenseEngine::gather(std::size_t node, std::span<const std::uint32_t> places
   for (std::size_t c = 0; c < k; ++c) {
     for (std::size_t r = c; r < k; ++r) result(r, c) = result(c, r) = block(places[r], places[c]);
   }
-  result.noalias() -= terms * terms.transpose();
+  MatrixXd with_signs = terms;
+  for (Index c = 0; c < terms.cols(); ++c) {
+    with_signs.col(c) *= sign_of(shown(node).losses, static_cast<std::size_t>(c));
+  }
+  result.noalias() -= with_signs * terms.transpose();
   return true;
 }
 

@@ -79,6 +79,7 @@ void ContextSolver::evidence_changed() {
 void ContextSolver::prior_changed() {
   evidence_changed();
   prior_.reset();
+  is_too_large_ = false;
 }
 
 void ContextSolver::observe(std::size_t node, std::span<const double> context) {
