@@ -285,7 +285,7 @@ TEST_P(Hash, forgets_one_by_one) {
   for (std::size_t t = 0; t < 40; ++t) {
     const auto round = scenario.round(t);
     bandit.update(round.user, round.context(0), round.rewards[0]);
-    if (t % 13 != 12) continue;
+    if (t < 8) continue;
     auto expected = Bandit::linucb_hash(scenario.graph, given);
     const std::vector<double> nothing(scenario.dimension, 0.0);
     for (std::size_t k = 0; k <= t; ++k) {
