@@ -275,11 +275,11 @@ TEST_P(Hash, decides_while_it_learns) {
   expect_same(shared.snapshot(), expected, 1e-9);
 }
 
-/// The belief is that of the rewards that are left, or of all with their weights.
 /// Also while rewards that have left still wait to be put into the covariances.
 TEST_P(Hash, forgets_one_by_one) {
   BanditOptions given = options();
   given.forgetting.window = 5;
+  given.hash.buckets = 128;
   auto bandit = Bandit::linucb_hash(scenario.graph, given);
   given.forgetting = {};
   for (std::size_t t = 0; t < 40; ++t) {
@@ -297,6 +297,7 @@ TEST_P(Hash, forgets_one_by_one) {
   }
 }
 
+/// The belief is that of the rewards that are left, or of all with their weights.
 TEST_P(Hash, forgets) {
   constexpr std::size_t count = 90;
   for (const Forgetting& forgetting : {Forgetting{.window = 25}, Forgetting{.discount = 0.8}}) {
