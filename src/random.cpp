@@ -80,8 +80,10 @@ double Random::normal() {
 std::uint64_t Random::failures(double probability) {
   const double u = uniform();
   if (probability >= 1.0) return 0;
-  constexpr double many = 0x1.0p62;  // or more, where 1 - probability is 1
-  const double failures = reproducible_log(1.0 - u) / reproducible_log(1.0 - probability);
+  constexpr double many = 0x1.0p62;
+  const double of_one = -reproducible_log(1.0 - probability);
+  if (!(of_one > 0.0)) return static_cast<std::uint64_t>(many);  // 1 - probability is 1
+  const double failures = -reproducible_log(1.0 - u) / of_one;
   return static_cast<std::uint64_t>(failures < many ? failures : many);
 }
 
