@@ -10,6 +10,16 @@
 #include <fmt/format.h>
 
 namespace goblin::app {
+namespace {
+
+std::vector<std::string_view> names_of(std::span<const Policy> policies) {
+  std::vector<std::string_view> names;
+  names.reserve(policies.size());
+  for (const Policy policy : policies) names.push_back(name_of(policy));
+  return names;
+}
+
+}  // namespace
 
 CLI::Option* add_ridge(CLI::App& command, std::optional<double>& ridge) {
   std::string usual = "1";
@@ -22,9 +32,7 @@ CLI::Option* add_ridge(CLI::App& command, std::optional<double>& ridge) {
 std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& request) {
   BanditOptions& given = request.given;
   const auto add = [&](const char* name, auto& value, const std::string& help, std::vector<Policy> policies) {
-    std::vector<std::string_view> names;
-    for (const Policy policy : policies) names.push_back(name_of(policy));
-    const std::string of = names.empty() ? "" : fmt::format(" (for {})", joined(names, "and"));
+    const std::string of = policies.empty() ? "" : fmt::format(" (for {})", joined(names_of(policies), "and"));
     auto* option = command.add_option(name, value, help + of)->capture_default_str();
     request.options.push_back({option, std::move(policies)});
     return option;
@@ -57,10 +65,8 @@ void set_policy_options(const PolicyRequest& request, std::span<const Policy> po
   for (const auto& [option, of] : request.options) {
     if (option->count() == 0 || of.empty()) continue;
     if (std::ranges::find_first_of(of, policies) != of.end()) continue;
-    std::vector<std::string_view> names;
-    for (const Policy policy : of) names.push_back(name_of(policy));
     throw std::invalid_argument(
-        fmt::format("{}: must not be given without the policy {}", option->get_name(), joined(names, "or")));
+        fmt::format("{}: must not be given without the policy {}", option->get_name(), joined(names_of(of), "or")));
   }
   bandit.laplacian = laplacian_named(request.laplacian);
   bandit.hub = request.given.hub;

@@ -436,6 +436,7 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
         }
       }
       std::vector<NodePrior> list;
+      list.reserve(priors.size());
       for (const auto& [node, prior] : priors) list.push_back(prior);
       return belief.set_edges(edges, list);
     }

@@ -64,6 +64,7 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges, std::span<const Node
     if (weight > 0.0) kept.push_back({index_of(ends.first), index_of(ends.second), weight});
   }
   std::vector<double> ridges;
+  ridges.reserve(nodes.size());
   for (const NodeId node : nodes) ridges.push_back(ridge(node));
   for (const NodePrior& prior : priors) ridges[index_of(prior.node)] = prior.ridge;
   const Graph graph(nodes.size(), kept);
@@ -142,6 +143,7 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges, std::span<const Node
       made.push_back(std::move(component));
     }
     std::vector<NodeId> one_of_each;
+    one_of_each.reserve(touched.size());
     for (const NodeId part : touched) one_of_each.push_back(components_[part].nodes.front());
     auto structure = std::make_shared<const char>();
     exclusively([&] {
