@@ -11,7 +11,6 @@ using experiment::StudyResult;
 using experiment::paper::clique_edges;
 using experiment::paper::GridResult;
 using experiment::rivals::Question;
-using experiment::rivals::reference;
 
 /// "ahead 138", "behind -641": a cell that says how a contender stands, and by how much.
 std::string standing_cell(const Difference& difference) {
