@@ -10,7 +10,7 @@ cmake --install "$1" --prefix "$folder/prefix" >/dev/null
 
 # The examples take the component core, on a machine that lacks whatever only the others need.
 missing=()
-for package in METIS Spectra spectra Threads Eigen3 Boost nlohmann_json CLI11 simdjson; do
+for package in METIS Spectra spectra Eigen3 Boost nlohmann_json CLI11 simdjson; do
   missing+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
 done
 cmake -S "$2/examples" -B "$folder/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_BUILD_TYPE=Release \
@@ -45,6 +45,9 @@ cmake --build "$folder/everything/build"
 # The same without CMake.
 PKG_CONFIG_PATH=$(dirname "$(find "$folder/prefix" -name goblin.pc)")
 export PKG_CONFIG_PATH
+for file in "$PKG_CONFIG_PATH"/*.pc; do
+  ! grep -o '^[A-Z][A-Za-z.]*:' "$file" | sort | uniq -d | grep . || { echo "$file: a field stands twice"; exit 1; }
+done
 for static in "" --static; do
   for program in "goblin $folder/everything/everything.cpp" "goblin-core $2/examples/friends.cpp"; do
     read -r package source <<<"$program"

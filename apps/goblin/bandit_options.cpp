@@ -1,12 +1,12 @@
 #include "bandit_options.hpp"
 
 #include "data_options.hpp"
+#include "events.hpp"
 #include "goblin/graph/label_file.hpp"
 #include "goblin/graph/names.hpp"
 #include "policy_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <tuple>
 
@@ -22,24 +22,29 @@ std::size_t count_of(const BanditSummary& summary, EngineKind kind) {
 
 }  // namespace
 
-void add_bandit_options(CLI::App& command, BanditRequest& request) {
+void add_bandit_options(CLI::App& command, BanditRequest& request, BanditLists* lists) {
   auto* graph = command.add_option("--graph", request.graph, "Edges: user <tab> user [<tab> weight]");
   auto* self_loops = add_drop_self_loops(command, request.edges);
   auto* dimension = command.add_option("--dimension", request.bandit.dimension, "Numbers in a context")
                         ->check(positive_whole_number());
-  auto* policy = command.add_option("--policy", request.policy, policy_names());
-  auto* alpha = command.add_option("--alpha", request.bandit.alpha, "How much uncertainty attracts");
+  // One value, or with lists one or more.
+  const auto add = [&](const char* name, auto& one, auto BanditLists::*several, const std::string& help) {
+    if (lists == nullptr) return command.add_option(name, one, help);
+    return command.add_option(name, lists->*several, help + "; one or more")->delimiter(',');
+  };
+  auto* policy = add("--policy", request.policy, &BanditLists::policies, policy_names());
+  auto* alpha = add("--alpha", request.bandit.alpha, &BanditLists::alphas, "How much uncertainty attracts");
   auto* labels = command.add_option("--labels", request.labels,
                                     fmt::format("Clusters: user <tab> cluster; for {}", clustered_policy_names()));
-  auto* ridge = add_ridge(command, request.ridge);
+  auto* ridge = add_ridge(command, request.bandit.ridge);
   auto* coupling = command.add_option("--coupling", request.bandit.coupling, "A = ridge I + coupling L");
   auto* per_node = command.add_flag("--evidence-per-node", request.bandit.evidence_per_node,
                                     "Where users share nodes, keep evidence for the nodes only: less memory");
   auto* bound = command.add_option("--printed-bound", request.printed_bound,
                                    "NOISE DELTA NORM: the widths of the paper's Figures 1 and 2 instead of alpha");
   bound->expected(3);
-  auto* explore = command.add_option("--explore", request.explore,
-                                     fmt::format("How to choose: {} (default: ucb with --alpha)", exploration_names()));
+  auto* explore = add("--explore", request.explore, &BanditLists::explorations,
+                      fmt::format("How to choose: {} (default: ucb with --alpha)", exploration_names()));
   explore->excludes(alpha)->excludes(bound);
   bound->excludes(alpha);
   auto* engine = command.add_option("--engine", request.engine, "automatic, dense, sparse or local");
@@ -47,7 +52,7 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
                                        "Relative residual of the sparse engine's solves");
   auto* local_tolerance = command.add_option("--local-tolerance", request.bandit.engine.local.tolerance,
                                              "How far scores of the local engine may be off");
-  command.add_option("--load", request.load, "Go on with a saved bandit, which has its own policy and options");
+  add("--load", request.load, &BanditLists::loads, "Go on with a saved bandit, which has its own policy and options");
   command
       .add_option("--threads", request.bandit.engine.threads,
                   "Threads that read and learn many rewards; 0: as many as the machine has")
@@ -62,21 +67,66 @@ void add_bandit_options(CLI::App& command, BanditRequest& request) {
   request.of_a_new_bandit.insert(request.of_a_new_bandit.end(), of_policies.begin(), of_policies.end());
 }
 
-void check_bandit_options(const BanditRequest& request) {
+void check_bandit_options(const BanditRequest& request, bool needs_dimension) {
   if (request.load.empty() && request.graph.empty()) throw CLI::RequiredError("--graph or --load");
-  if (request.load.empty() && request.bandit.dimension == 0) throw CLI::RequiredError("--dimension");
+  if (needs_dimension && request.load.empty() && request.items.empty() && request.bandit.dimension == 0) {
+    throw CLI::RequiredError("--dimension");
+  }
   for (const auto* option : request.of_a_new_bandit) {
     if (!request.load.empty() && option->count() > 0) throw CLI::ExcludesError("--load", option->get_name());
   }
 }
 
-Bandit make_bandit(const BanditRequest& request) {
+std::vector<BanditRequest> requests_of(const BanditRequest& request, const BanditLists& lists) {
+  std::vector<BanditRequest> requests;
+  for (const std::string& load : lists.loads) {
+    requests.push_back(request);
+    requests.back().load = load;
+  }
+  if (!requests.empty()) return requests;
+  const auto clustered = [](const std::string& name) { return uses_clusters(policy_named(name)); };
+  const bool any_clustered = std::any_of(lists.policies.begin(), lists.policies.end(), clustered);
+  for (const std::string& policy : lists.policies) {
+    BanditRequest each = request;
+    each.policy = policy;
+    each.beside = lists.policies;
+    if (any_clustered && !clustered(policy)) each.labels.clear();
+    for (const std::string& explore : lists.explorations) {
+      each.explore = explore;
+      requests.push_back(each);
+    }
+    if (!lists.explorations.empty()) continue;
+    if (!request.printed_bound.empty()) {
+      requests.push_back(each);
+      continue;
+    }
+    for (const double alpha : lists.alphas) {
+      each.bandit.alpha = alpha;
+      requests.push_back(each);
+    }
+  }
+  return requests;
+}
+
+void add_items_option(CLI::App& command, std::string& path) {
+  command.add_option("--items", path, "Contexts of the items that events name: item <tab> number <tab> number ...")
+      ->type_name("FILE")
+      ->check(name_of_a("file"));
+}
+
+std::shared_ptr<const data::Items> read_items(const std::string& path) {
+  return path.empty() ? nullptr : std::make_shared<const data::Items>(data::read_items(path));
+}
+
+Bandit make_bandit(const BanditRequest& request, const data::Items* items) {
   if (!request.load.empty()) {
     Bandit loaded = Bandit::load(request.load);
+    static_cast<void>(dimension_with(items, loaded.options().dimension));
     loaded.set_threads(request.bandit.engine.threads);
     return loaded;
   }
   BanditOptions bandit = request.bandit;
+  bandit.dimension = dimension_with(items, bandit.dimension);
   bandit.engine.kind = engine_kind(request.engine);
   if (!request.explore.empty()) bandit.exploration = exploration_named(request.explore);
   if (!request.printed_bound.empty()) {
@@ -84,8 +134,9 @@ Bandit make_bandit(const BanditRequest& request) {
         {.noise = request.printed_bound[0], .delta = request.printed_bound[1], .norm = request.printed_bound[2]});
   }
   const Policy policy = policy_named(request.policy);
-  bandit.ridge = request.ridge.value_or(info_of(policy).usual_ridge);
-  set_policy_options(request.policy_options, std::array{policy}, bandit);
+  std::vector<Policy> policies = {policy};
+  for (const std::string& name : request.beside) policies.push_back(policy_named(name));
+  set_policy_options(request.policy_options, policies, bandit);
   Graph graph = read_edge_file(request.graph, request.edges);
   if (uses_clusters(policy) != !request.labels.empty()) {
     throw std::invalid_argument(

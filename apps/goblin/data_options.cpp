@@ -1,5 +1,7 @@
 #include "data_options.hpp"
 
+#include "report.hpp"
+
 #include <fmt/format.h>
 
 namespace goblin::app {
@@ -72,6 +74,7 @@ void add_context_options(CLI::App& command, DataRequest& request) {
 }
 
 CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options) {
+  options.warn = [](const std::string& sentence) { report(fmt::format("goblin: {}\n", sentence)); };
   return command.add_flag("--drop-self-loops", options.drop_self_loops,
                           "Leave out the lines that join a user to themselves (else: an error)");
 }
@@ -92,5 +95,12 @@ CLI::Validator whole_number_from(int least) {
 
 CLI::Validator whole_number() { return whole_number_from(0); }
 CLI::Validator positive_whole_number() { return whole_number_from(1); }
+
+CLI::Validator name_of_a(const std::string& kind) {
+  return {[kind](const std::string& given) {
+            return given.empty() ? fmt::format("'' (must be the name of a {})", kind) : std::string();
+          },
+          ""};
+}
 
 }  // namespace goblin::app

@@ -28,11 +28,13 @@ void add_cache_options(CLI::App& command, DataRequest& request);
 /// One for each step from tags to contexts.
 void add_context_options(CLI::App& command, DataRequest& request);
 
-/// --drop-self-loops, for commands that read an edge file.
+/// --drop-self-loops, for commands that read an edge file. What the reader warns of goes to standard error.
 CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options);
 
 /// Whole numbers, at least 0 or 1: CLI11 reads "-1" as a very large one.
 [[nodiscard]] CLI::Validator whole_number();
 [[nodiscard]] CLI::Validator positive_whole_number();
+/// The name of a file or a folder: not an empty one, as of a variable that is not set.
+[[nodiscard]] CLI::Validator name_of_a(const std::string& kind);
 
 }  // namespace goblin::app

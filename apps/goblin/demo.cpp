@@ -37,8 +37,7 @@ void run_demo() {
     std::span<const NodeId> clusters;
     if (policy == Policy::gob_lin_macro) clusters = cliques;
     if (policy == Policy::gob_lin_block) clusters = fives;
-    auto bandit = Bandit::make(policy, world.graph(), clusters,
-                               {.dimension = options.dimension, .alpha = 0.1, .ridge = info_of(policy).usual_ridge});
+    auto bandit = Bandit::make(policy, world.graph(), clusters, {.dimension = options.dimension, .alpha = 0.1});
     const auto trace = experiment::simulate(bandit, world, {.rounds = rounds, .record_every = early, .clock = clock});
     fmt::print("{:<15}{:>8.0f}{:>9.0f}{:>19.0f}{:>13.1f}   {}\n", name_of(policy), trace.normalized_reward(),
                *trace.regret, trace.rows.front().normalized_reward,

@@ -181,13 +181,13 @@ std::unique_ptr<RewardFormat> events_file(std::unique_ptr<ByteSource> source, st
 }
 
 std::unique_ptr<RewardFormat> format_of(std::unique_ptr<ByteSource> source, std::size_t dimension,
-                                        const std::string& name) {
+                                        const std::string& name, std::shared_ptr<const data::Items> items) {
   std::string beginning(magic.size(), '\0');
   beginning.resize(source->read_all(beginning));
   if (std::equal(beginning.begin(), beginning.end(), magic.begin(), magic.end())) {
     return events_file(std::move(source), std::move(beginning), dimension, name);
   }
-  return json_lines(std::move(source), std::move(beginning), dimension);
+  return json_lines(std::move(source), std::move(beginning), dimension, std::move(items));
 }
 
 }  // namespace goblin::app

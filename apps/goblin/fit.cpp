@@ -238,7 +238,8 @@ void run(const Request& request) {
   }
   check_can_be_saved(request.save);
   auto source = open_bytes(request.events);
-  Bandit bandit = make_bandit(request.bandit);
+  const auto items = read_items(request.bandit.items);
+  Bandit bandit = make_bandit(request.bandit, items.get());
   const StopOnSignal stop;
   const std::string name = request.events == "-" ? "standard input" : request.events;
   FitSummary summary;
@@ -247,7 +248,7 @@ void run(const Request& request) {
   };
   try {
     Progress progress("bytes", size_of(request.events));
-    fit(bandit, format_of(std::move(source), bandit.options().dimension, name), name,
+    fit(bandit, format_of(std::move(source), bandit.options().dimension, name, items), name,
         {.batch = request.batch,
          .threads = request.bandit.bandit.engine.threads,
          .log_bytes = size_of(request.events),
@@ -271,13 +272,16 @@ void add_fit(CLI::App& app) {
   auto* command = app.add_subcommand("fit", "Learn the rewards of a log, as fast as it goes, and save the bandit");
   command->footer(
       "The log has a JSON object a line:\n"
-      "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}   learn\n"
-      "  {\"user\": \"u1\", \"contexts\": [[..], ..]}           passed over\n"
-      "or it is a file that Python's goblin.write_events wrote. A user who is not in the graph joins without friends.\n"
+      "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}                      learn\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"action\": k, \"reward\": r}  learn: candidate k was shown\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                            passed over\n"
+      "With --items, \"item\": \"a\" stands for a context, and \"items\": [\"a\", ..] for contexts.\n"
+      "Or it is a file that Python's goblin.write_events wrote. A user who is not in the graph joins without friends.\n"
       "Ctrl-C keeps what was learned.\n\n"
       "Example:\n"
       "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --save model.goblin");
   add_bandit_options(*command, options->bandit);
+  add_items_option(*command, options->bandit.items);
   command->add_option("--events", options->events, "The log; - is standard input")->required();
   add_save_option(*command, options->save, "Save the bandit at the end, which may be a bad line or a signal")
       ->required();

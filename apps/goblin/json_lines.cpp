@@ -16,8 +16,12 @@ constexpr std::size_t longest_line = std::size_t{1} << 30U;
 
 class JsonLines final : public RewardFormat {
  public:
-  JsonLines(std::unique_ptr<ByteSource> source, std::string beginning, std::size_t dimension)
-      : source_(std::move(source)), dimension_(dimension), left_(std::move(beginning)) {}
+  JsonLines(std::unique_ptr<ByteSource> source, std::string beginning, std::size_t dimension,
+            std::shared_ptr<const Items> items)
+      : source_(std::move(source)),
+        dimension_(dimension_with(items.get(), dimension)),
+        items_(std::move(items)),
+        left_(std::move(beginning)) {}
 
   /// Whole lines: about a megabyte of them, or fewer if the log pauses.
   std::optional<Piece> read() override {
@@ -55,7 +59,7 @@ class JsonLines final : public RewardFormat {
     RewardBlock block;
     block.bytes = piece.size;
     block.bad = piece.bad;
-    EventReader reader(dimension_);
+    EventReader reader(dimension_, items_);
     std::string_view left(piece.bytes.data(), piece.size);
     while (!left.empty()) {
       const std::string_view line = left.substr(0, left.find('\n'));
@@ -78,33 +82,35 @@ class JsonLines final : public RewardFormat {
   [[nodiscard]] std::string user_name(std::uint32_t /*number*/) const override { return {}; }
 
  private:
-  static void take(const Event& event, RewardBlock& block) {
+  void take(const Event& event, RewardBlock& block) const {
     if (event.kind == Event::Kind::decide) {
       ++block.passed_over;
       return;
     }
     if (event.kind == Event::Kind::decide_and_learn) {
       throw std::invalid_argument(
-          "has 'contexts' and 'rewards', and does not say which of them was shown (must be a 'context' and its "
+          "has 'rewards', and does not say which of the candidates was shown (must have an 'action' that does, and its "
           "'reward'; goblin replay decides)");
     }
     block.names += event.user;
     block.name_ends.push_back(block.names.size());
-    block.contexts.insert(block.contexts.end(), event.contexts.begin(), event.contexts.end());
+    const auto context = event.context(event.action, dimension_);
+    block.contexts.insert(block.contexts.end(), context.begin(), context.end());
     block.rewards.push_back(event.rewards[0]);
     block.places.push_back(block.length);
   }
 
   std::unique_ptr<ByteSource> source_;
   std::size_t dimension_;
+  std::shared_ptr<const Items> items_;
   std::string left_;  // after the last whole line
 };
 
 }  // namespace
 
 std::unique_ptr<RewardFormat> json_lines(std::unique_ptr<ByteSource> source, std::string beginning,
-                                         std::size_t dimension) {
-  return std::make_unique<JsonLines>(std::move(source), std::move(beginning), dimension);
+                                         std::size_t dimension, std::shared_ptr<const Items> items) {
+  return std::make_unique<JsonLines>(std::move(source), std::move(beginning), dimension, std::move(items));
 }
 
 }  // namespace goblin::app

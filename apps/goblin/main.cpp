@@ -46,12 +46,15 @@ int main(int argc, char** argv) {
   app.footer("Without a subcommand, goblin plays a worked example. goblin SUBCOMMAND --help has more.");
   goblin::app::add_cluster(app);
   goblin::app::add_data(app);
+  goblin::app::add_evaluate(app);
   goblin::app::add_explain(app);
   goblin::app::add_fit(app);
   goblin::app::add_merge(app);
   goblin::app::add_replay(app);
   goblin::app::add_reproduce(app);
+  goblin::app::add_serve(app);
   goblin::app::add_simulate(app);
+  goblin::app::add_tune(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) goblin::app::run_demo();

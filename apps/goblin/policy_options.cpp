@@ -56,6 +56,9 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, PolicyRequest& r
   add("--window", given.forgetting.window, "Only the last so many rewards count; 0: all", {})->check(whole_number());
   add("--discount", given.forgetting.discount,
       "What a user's earlier rewards count for is multiplied by this at each new one; 1: nothing is forgotten", {});
+  auto* intercept = command.add_flag("--intercept", given.intercept,
+                                     "Put a 1 after the numbers of every context, which must not have one already");
+  request.options.push_back({intercept, {}});
   std::vector<CLI::Option*> options;
   for (const auto& each : request.options) options.push_back(each.option);
   return options;
@@ -75,6 +78,7 @@ void set_policy_options(const PolicyRequest& request, std::span<const Policy> po
   bandit.club.graph = club_graph_named(request.club_graph);
   bandit.dynucb = request.given.dynucb;
   bandit.forgetting = request.given.forgetting;
+  bandit.intercept = request.given.intercept;
 }
 
 }  // namespace goblin::app

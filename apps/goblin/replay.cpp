@@ -34,7 +34,10 @@ constexpr std::size_t most_waiting = 100'000;  // rewards
 /// Follows a bandit with the algorithm as the paper prints it, over the same nodes.
 class Check {
  public:
-  explicit Check(const Bandit& bandit) : printed_(printed_for(checked(bandit))) {}
+  explicit Check(const Bandit& bandit)
+      : printed_(printed_for(checked(bandit))),
+        dimension_(bandit.options().dimension),
+        intercept_(bandit.options().intercept) {}
 
   /// Throws std::invalid_argument if the paper has another way to choose.
   static void check_exploration(const Exploration& exploration) {
@@ -70,7 +73,7 @@ class Check {
 
   void compare(std::size_t node, const Event& event, const Decision& decision, std::size_t line) {
     constexpr double tolerance = 1e-6;
-    const Decision expected = printed_.select(node, event.contexts);
+    const Decision expected = printed_.select(node, completed(event.contexts));
     for (std::size_t arm = 0; arm < expected.scores.size(); ++arm) {
       const double scale = std::max(1.0, std::abs(expected.scores[arm]));
       // Within the bound that comes with a score, it is as exact as it claims to be.
@@ -91,8 +94,8 @@ class Check {
   }
 
   void learn(std::size_t node, std::span<const double> context, double reward) {
-    printed_.update(node, context, reward);
-    lessons_.push_back({node, {context.begin(), context.end()}, reward});
+    lessons_.push_back({node, completed(context), reward});
+    printed_.update(node, lessons_.back().context, reward);
   }
 
   [[nodiscard]] double largest_difference() const { return largest_difference_; }
@@ -104,20 +107,31 @@ class Check {
     double reward;
   };
 
+  /// The paper has no intercept: its contexts have the constant.
+  [[nodiscard]] std::vector<double> completed(std::span<const double> contexts) const {
+    std::vector<double> result;
+    for (std::size_t k = 0; k < contexts.size(); ++k) {
+      result.push_back(contexts[k]);
+      if (intercept_ && (k + 1) % dimension_ == 0) result.push_back(1.0);
+    }
+    return result;
+  }
+
   /// Over the nodes as the paper describes them, from the users' graph: not from what the bandit made of it.
   static oracle::PrintedAlgorithm printed_for(const Bandit& bandit) {
-    if (!has_hub(bandit.policy())) return {printed_graph(bandit), bandit.options()};
     BanditOptions options = bandit.options();
+    options.dimension = options.weight_count();
+    if (!has_hub(bandit.policy())) return {printed_graph(bandit), options};
     std::vector<Edge> edges;
     for (const Edge& edge : bandit.graph().edges()) {
       edges.push_back({bandit.node(edge.a), bandit.node(edge.b), options.coupling * edge.weight});
     }
     if (options.coupling == 0.0) edges.clear();
     for (NodeId user = 0; user < bandit.user_count(); ++user) {
-      edges.push_back({0, bandit.node(user), options.hub.weight});
+      if (bandit.has_user(user)) edges.push_back({0, bandit.node(user), options.hub.weight});
     }
     options.coupling = 1.0;
-    options.node_ridges.resize(bandit.user_count(), options.ridge);
+    options.node_ridges.resize(bandit.user_count(), *options.ridge);
     options.node_ridges.insert(options.node_ridges.begin(), options.hub.ridge);
     return {Graph(bandit.node_count(), edges), options};
   }
@@ -133,7 +147,7 @@ class Check {
     }
     return {bandit.node_count(), edges};
   }
-  static std::size_t rows_of(const Bandit& bandit) { return bandit.node_count() * bandit.options().dimension; }
+  static std::size_t rows_of(const Bandit& bandit) { return bandit.node_count() * bandit.weight_count(); }
   static const Bandit& checked(const Bandit& bandit) {
     constexpr std::size_t most_rows = 3000;
     if (rows_of(bandit) > most_rows) {
@@ -148,6 +162,8 @@ class Check {
   }
 
   oracle::PrintedAlgorithm printed_;
+  std::size_t dimension_;
+  bool intercept_;
   std::vector<Lesson> lessons_;
   double largest_difference_ = 0.0;
 };
@@ -156,9 +172,14 @@ class Check {
 void check_new_user(const Bandit& bandit, const Event& event) {
   const std::size_t d = bandit.options().dimension;
   for (std::size_t arm = 0; arm * d < event.contexts.size(); ++arm) {
+    double reward = 0.0;
+    if (event.kind == Event::Kind::decide_and_learn) {
+      reward = event.rewards[arm];
+    } else if (event.kind != Event::Kind::decide && arm == event.action) {
+      reward = event.rewards[0];
+    }
     try {
-      bandit.check_new_user(std::span(event.contexts).subspan(arm * d, d),
-                            event.rewards.empty() ? 0.0 : event.rewards[arm]);
+      bandit.check_new_user(event.context(arm, d), reward);
     } catch (const std::invalid_argument& error) {
       if (event.kind == Event::Kind::learn) throw;
       throw std::invalid_argument(fmt::format("candidate {}: {}", arm, error.what()));
@@ -166,9 +187,12 @@ void check_new_user(const Bandit& bandit, const Event& event) {
   }
 }
 
-void write_decision(std::ostream& out, const Exploration& exploration, const Decision& decision) {
-  Json json = {
-      {"arm", decision.arm}, {"scores", decision.scores}, {"means", decision.means}, {"widths", decision.widths}};
+void write_decision(std::ostream& out, const Exploration& exploration, const Event& event, const Decision& decision) {
+  Json json = {{"arm", decision.arm}};
+  if (!event.items.empty()) json["item"] = event.items[decision.arm];
+  json["scores"] = decision.scores;
+  json["means"] = decision.means;
+  json["widths"] = decision.widths;
   if (decision.engine == EngineKind::local) json["bounds"] = decision.bounds;
   if (exploration.is_random()) json["probability"] = decision.probability;
   if (std::holds_alternative<Thompson>(exploration.rule)) json["probability_error"] = decision.probability_error;
@@ -188,7 +212,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
   }
   if (options.check) Check::check_policy(bandit);
   if (options.check) Check::check_exploration(bandit.exploration());
-  EventReader reader(d);
+  EventReader reader(d, options.items);
   NewUsers users(bandit);
   std::unique_ptr<Check> checker = options.check ? std::make_unique<Check>(bandit) : nullptr;
   Decision decision;
@@ -246,13 +270,14 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
       bandit.select(user, {event->contexts, d}, {}, decision,
                     Draw{.seed = options.seed, .decision = options.first_decision + summary.decisions});
       if (checker) checker->compare(node, *event, decision, lines + 1);
-      if (event->kind == Event::Kind::decide_and_learn) {
-        const double reward = event->rewards[decision.arm];
-        const auto context = std::span(event->contexts).subspan(decision.arm * d, d);
+      if (event->kind != Event::Kind::decide) {
+        const bool logged = event->kind == Event::Kind::logged;
+        const double reward = event->rewards[logged ? 0 : decision.arm];
+        const auto context = event->context(logged ? event->action : decision.arm, d);
         bandit.update(user, context, reward);
         if (checker) checker->learn(node, context, reward);
         ++summary.learned;
-        summary.reward += reward;
+        if (!logged) summary.reward += reward;
       }
     } catch (const std::invalid_argument& error) {
       throw DataError(input_name, lines + 1, error.what());
@@ -260,7 +285,7 @@ void replay(Bandit& bandit, std::istream& events, std::ostream& decisions, const
     summary.lines = ++lines;
     ++summary.events;
     if (checker) summary.largest_difference = checker->largest_difference();
-    write_decision(decisions, bandit.exploration(), decision);
+    write_decision(decisions, bandit.exploration(), *event, decision);
     ++summary.decisions;
   }
   learn_waiting();
@@ -305,7 +330,8 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
 /// up to there is saved, and only then reported: standard error may be closed as well.
 void run(const Request& request) {
   if (!request.save.empty()) check_can_be_saved(request.save);
-  Bandit bandit = make_bandit(request.bandit);
+  const auto items = read_items(request.bandit.items);
+  Bandit bandit = make_bandit(request.bandit, items.get());
   const StopOnSignal stop;
   const SurviveClosedPipe survive;
   InterruptibleInput input;
@@ -317,6 +343,7 @@ void run(const Request& request) {
            {.check = request.check,
             .seed = request.seed,
             .first_decision = request.first_decision,
+            .items = items,
             .keep_going = [] { return !interrupted(); }},
            summary);
   } catch (const std::exception& error) {
@@ -344,8 +371,12 @@ void add_replay(CLI::App& app) {
       "standard error.\n"
       "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"rewards\": [..]}  decide, learn the chosen candidate's reward\n"
       "  {\"user\": \"u1\", \"contexts\": [[..], ..]}                   only decide\n"
+      "  {\"user\": \"u1\", \"contexts\": [[..], ..], \"action\": k, \"reward\": r}\n"
+      "                                                           decide, learn what was shown: candidate k\n"
       "  {\"user\": \"u1\", \"context\": [..], \"reward\": r}             only learn\n"
+      "With --items, \"items\": [\"a\", ..] stands for contexts, and \"item\": \"a\" for a context.\n"
       "  -> {\"arm\": k, \"scores\": [..], \"means\": [..], \"widths\": [..]}, local also \"bounds\": [..],\n"
+      "     with items \"item\": \"a\", that of the arm,\n"
       "     and \"probability\": p of the arm where chance has a part (--explore), thompson its \"probability_error\"\n"
       "A user is a text or a whole number, which is the same as its digits. A user who is not in the graph joins "
       "without\n"
@@ -353,6 +384,7 @@ void add_replay(CLI::App& app) {
       "Example:\n"
       "  goblin replay --graph edges.tsv --dimension 2 --policy gob.lin --alpha 0.1 < events.jsonl > decisions.jsonl");
   add_bandit_options(*command, options->bandit);
+  add_items_option(*command, options->bandit.items);
   add_save_option(*command, options->save,
                   "Save the bandit at the end, which may be a bad line, a signal or a closed pipe");
   command

@@ -160,7 +160,7 @@ Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
     const StopOnSignal stop;
     Progress progress("simulations", cell_count);
     whole = run(store, {.threads = request.threads,
-                        .clock = seconds_now,
+                        .clock = processor_seconds,
                         .keep_going = [] { return !interrupted(); },
                         .on_cell =
                             [&](bool was_there) {

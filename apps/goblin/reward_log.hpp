@@ -1,6 +1,6 @@
 #pragma once
 
-#include "goblin/graph/names.hpp"
+#include "goblin/data/own_files.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -103,15 +103,17 @@ class RewardFormat {
   [[nodiscard]] virtual std::string user_name(std::uint32_t number) const = 0;
 };
 
-/// JSON lines (EventReader), of which fit takes those that only learn.
+/// JSON lines (EventReader), of which fit takes logged decisions and those that only learn.
 [[nodiscard]] std::unique_ptr<RewardFormat> json_lines(std::unique_ptr<ByteSource> source, std::string beginning,
-                                                       std::size_t dimension);
+                                                       std::size_t dimension, std::shared_ptr<const data::Items> items);
 /// The binary form: docs/events-file.md. The name is for messages.
 [[nodiscard]] std::unique_ptr<RewardFormat> events_file(std::unique_ptr<ByteSource> source, std::string beginning,
                                                         std::size_t dimension, const std::string& name);
-/// The one of them that the first bytes show. Throws DataError if the log is of another dimension.
+/// The one of them that the first bytes show; JSON lines may name the items. Throws DataError if the log is of another
+/// dimension, std::invalid_argument if the items are.
 [[nodiscard]] std::unique_ptr<RewardFormat> format_of(std::unique_ptr<ByteSource> source, std::size_t dimension,
-                                                      const std::string& name);
+                                                      const std::string& name,
+                                                      std::shared_ptr<const data::Items> items = nullptr);
 
 /// Reads a log ahead of whoever takes it, on threads of its own.
 class RewardLog {

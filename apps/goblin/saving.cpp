@@ -1,5 +1,6 @@
 #include "saving.hpp"
 
+#include "data_options.hpp"
 #include "report.hpp"
 #include "signals.hpp"
 
@@ -15,9 +16,7 @@
 namespace goblin::app {
 
 CLI::Option* add_save_option(CLI::App& command, std::string& path, const std::string& description) {
-  return command.add_option("--save", path, description)->check([](const std::string& given) {
-    return given.empty() ? "'' (must be the name of a file)" : "";
-  });
+  return command.add_option("--save", path, description)->check(name_of_a("file"));
 }
 
 void check_can_be_saved(const std::string& path) {

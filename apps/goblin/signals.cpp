@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdexcept>
@@ -18,7 +19,7 @@ volatile std::sig_atomic_t noted = 0;
 /// waits for input waits for the pipe as well. It is made once and stays.
 std::array<int, 2> wake_up = {-1, -1};
 
-void note(int signal) {
+void remember_signal(int signal) {
   const int before = errno;
   noted = signal;
   const char byte = 0;
@@ -39,7 +40,7 @@ StopOnSignal::StopOnSignal() {
   noted = 0;
   make_pipe();
   struct sigaction action {};
-  action.sa_handler = note;
+  action.sa_handler = remember_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, &before_interrupt_);
   ::sigaction(SIGTERM, &action, &before_terminate_);
@@ -90,6 +91,12 @@ std::streamsize InterruptibleInput::showmanyc() {
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace goblin::app

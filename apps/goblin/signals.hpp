@@ -64,7 +64,10 @@ class InterruptibleInput : public std::streambuf {
   std::vector<char> block_;
 };
 
-/// The clock that simulations are measured by.
+/// The time that has passed, in seconds since some moment.
 [[nodiscard]] double seconds_now();
+/// The processor time that the calling thread has taken, in seconds. Simulations are measured by it: each runs on one
+/// thread, and what else the machine does adds little to it.
+[[nodiscard]] double processor_seconds();
 
 }  // namespace goblin::app

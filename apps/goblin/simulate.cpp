@@ -14,6 +14,7 @@
 #include "json.hpp"
 #include "policy_options.hpp"
 #include "progress.hpp"
+#include "random_log.hpp"
 #include "signals.hpp"
 
 #include <algorithm>
@@ -37,6 +38,7 @@ constexpr const char* examples =
     "  goblin simulate --world lastfm --data DIR --policy gob.lin.macro --clusters 50 --alpha 0.1 --repetitions 5\n"
     "  goblin simulate --world cliques --policy gob.lin --explore ucb:0.1 thompson:0.1 epsilon_greedy:0.05\n"
     "  goblin simulate --world files --data DIR --policy gob.lin --json\n"
+    "  goblin simulate --world lastfm --data DIR --rounds 100000 --log-random FOLDER\n"
     "  goblin simulate --world linear --graph edges.tsv --dimension 5 --payoff-noise 0.1 --trace trace.csv\n";
 
 /// What is played if nothing else is asked for: those of the paper that need no clusters.
@@ -62,7 +64,6 @@ struct Request {
   std::string labels_file;
   std::string engine = "automatic";
   BanditOptions bandit;
-  std::optional<double> ridge;
   PolicyRequest policy_options;
   // worlds
   std::optional<std::size_t> arms;
@@ -79,6 +80,7 @@ struct Request {
   DataRequest data;
   // output
   bool json = false;
+  std::string log_folder;
   std::string trace_file;
   std::uint64_t trace_every = 1;
 };
@@ -236,7 +238,6 @@ void run(const Request& request) {
     for (const Exploration& exploration : explorations_of(request)) {
       cases.push_back({.policy = policy, .bandit = bandit});
       cases.back().bandit.exploration = exploration;
-      cases.back().bandit.ridge = request.ridge.value_or(info_of(policy).usual_ridge);
     }
   }
   const bool has_clusters = request.clusters > 0 || request.cluster_size > 0 || !request.labels_file.empty();
@@ -281,6 +282,26 @@ void run(const Request& request) {
   if (interrupted()) throw CLI::RuntimeError(exit_code_of(noted_signal()));
 }
 
+/// Plays nobody: what a choice at random shows is written down.
+void write_log(const Request& request) {
+  const auto world = world_maker(request)(0);
+  const RandomLog log = write_random_log(*world, request.rounds, request.log_folder);
+  if (request.json) {
+    fmt::print("{}\n", json_text({{"world", world->name()},
+                                  {"users", world->graph().node_count()},
+                                  {"edges", world->graph().edge_count()},
+                                  {"dimension", world->dimension()},
+                                  {"seed", request.seed},
+                                  {"decisions", log.decisions},
+                                  {"mean_reward", log.mean_reward},
+                                  {"files", log.files}}));
+    return;
+  }
+  fmt::print("{}: {} decisions at random, mean reward {:.4g}, contexts of {} numbers\n", world->name(), log.decisions,
+             log.mean_reward, world->dimension());
+  for (const std::string& file : log.files) fmt::print("{}\n", file);
+}
+
 /// Which worlds an option is for; another world refuses it.
 struct WorldOption {
   CLI::Option* option;
@@ -296,18 +317,18 @@ void add_simulate(CLI::App& app) {
   command->add_option("--world", request->world, "What to play in")
       ->capture_default_str()
       ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "linear", "files"}));
-  command->add_option("--policy", request->policies, fmt::format("One or more of {}", policy_names()))
-      ->capture_default_str()
-      ->delimiter(',');
+  auto* policy = command->add_option("--policy", request->policies, fmt::format("One or more of {}", policy_names()))
+                     ->capture_default_str()
+                     ->delimiter(',');
   auto* alpha =
       command->add_option("--alpha", request->alphas, "How much uncertainty attracts; every policy is tried with each")
           ->capture_default_str()
           ->delimiter(',');
-  command
-      ->add_option("--explore", request->explorations,
-                   fmt::format("Or: one or more ways to choose, of {}", exploration_names()))
-      ->delimiter(',')
-      ->excludes(alpha);
+  auto* explore = command
+                      ->add_option("--explore", request->explorations,
+                                   fmt::format("Or: one or more ways to choose, of {}", exploration_names()))
+                      ->delimiter(',')
+                      ->excludes(alpha);
   const auto whole = [&](const char* name, auto& value, const std::string& help) {
     return command->add_option(name, value, help)->capture_default_str()->check(whole_number());
   };
@@ -316,7 +337,7 @@ void add_simulate(CLI::App& app) {
   };
   positive("--rounds", request->rounds, "Rounds in a repetition");
   whole("--seed", request->seed, "Seed of everything that is random");
-  positive("--repetitions", request->repetitions, "Other rounds each time");
+  auto* repetitions = positive("--repetitions", request->repetitions, "Other rounds each time");
   positive("--threads", request->threads, "Simulations at the same time; for time figures take 1");
   auto* clusters =
       whole("--clusters", request->clusters, fmt::format("How many clusters, for {}", clustered_policy_names()));
@@ -329,12 +350,18 @@ void add_simulate(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--local-tolerance", request->bandit.engine.local.tolerance, "local: how far scores may be off")
       ->capture_default_str();
-  add_ridge(*command, request->ridge);
+  add_ridge(*command, request->bandit.ridge);
   command->add_option("--coupling", request->bandit.coupling, "A = ridge I + coupling L")->capture_default_str();
   add_policy_options(*command, request->policy_options);
   command->add_flag("--json", request->json, "Print JSON");
-  command->add_option("--trace", request->trace_file, "Write what happened as CSV, a row a round")->type_name("FILE");
+  auto* trace = command->add_option("--trace", request->trace_file, "Write what happened as CSV, a row a round");
+  trace->type_name("FILE");
   positive("--trace-every", request->trace_every, "Only every so many rounds, and the last");
+
+  auto* log = command->add_option("--log-random", request->log_folder,
+                                  "In the place of policies: write a log of choices at random, for tune and evaluate");
+  log->type_name("DIR")->check(name_of_a("folder"));
+  for (auto* other : {policy, alpha, explore, repetitions, trace}) log->excludes(other);
 
   command->add_option("--arms", request->arms, "Candidates in a round (default: 10 in cliques and linear, else 25)")
       ->check(whole_number());
@@ -388,7 +415,11 @@ void add_simulate(CLI::App& app) {
         throw CLI::ExcludesError("--world " + request->world, each.option->get_name());
     }
     request->bandit.engine.kind = engine_kind(request->engine);
-    run(*request);
+    if (request->log_folder.empty()) {
+      run(*request);
+    } else {
+      write_log(*request);
+    }
   });
 }
 

@@ -5,14 +5,29 @@
 
 namespace goblin {
 
+/// How far apart the numbers are that a random stream scrambles.
+inline constexpr std::uint64_t scramble_step = 0x9E3779B97F4A7C15U;
+
+/// A number every bit of which depends on every bit of the given one: a step of SplitMix64.
+[[nodiscard]] constexpr std::uint64_t scrambled(std::uint64_t number) {
+  number += scramble_step;
+  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9U;
+  number = (number ^ (number >> 27)) * 0x94D049BB133111EBU;
+  return number ^ (number >> 31);
+}
+
 /// A random stream keyed by (seed, repetition, round): the same key gives the same numbers on every machine, in any
 /// order of rounds and on any number of threads. SplitMix64 steps from a state that mixes the three parts of the key.
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::uint64_t repetition = 0, std::uint64_t round = 0)
-      : state_(mix(mix(mix(seed + step) + repetition + step) + round + step)) {}
+      : state_(scrambled(scrambled(scrambled(seed) + repetition) + round)) {}
 
-  std::uint64_t bits() { return mix(state_ += step); }
+  std::uint64_t bits() {
+    const std::uint64_t result = scrambled(state_);
+    state_ += scramble_step;
+    return result;
+  }
 
   /// Uniform in [0, 1), a multiple of 2^-53.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
@@ -38,14 +53,6 @@ class Random {
   std::uint64_t failures(double probability);
 
  private:
-  static constexpr std::uint64_t step = 0x9E3779B97F4A7C15U;
-
-  static constexpr std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    return z ^ (z >> 31);
-  }
-
   std::uint64_t state_;
 };
 

@@ -16,6 +16,8 @@ What one user's click teaches, the user's friends get to know too:
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
 - experiments: ``simulate``, ``sweep``
+- your own log: ``tune``, ``evaluate``
+- a server, ``goblin serve``: ``Client``, ``ClientError``
 
 ``help(goblin.GobLin)`` explains the algorithm.
 """
@@ -35,28 +37,36 @@ from ._bandits import (
     load,
     policies,
 )
+from ._client import Accepted, Client, ClientError, Decided, RankedPlace
 from ._core import DataError
+from ._evaluate import Evaluation, evaluate
 from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
 from ._explanation import Contribution, Explanation, WidthShares
 from ._exploration import epsilon_greedy, explorations, greedy, printed_bound, square_cb, thompson, ucb
 from ._graph import Clustering, Graph, cluster
-from ._types import Decision, Evidence, Round, Scores, UnknownUser
+from ._tune import Tuning, tune
+from ._types import Decision, Evidence, Ranking, Round, Scores, UnknownUser, UnknownUserWarning
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accepted",
     "Bandit",
     "Catalogue",
+    "Client",
+    "ClientError",
     "Cliques",
     "Club",
     "Clustering",
     "Contribution",
     "DataError",
     "Dataset",
+    "Decided",
     "Decision",
     "DynUcb",
+    "Evaluation",
     "Evidence",
     "Explanation",
     "GobLin",
@@ -68,16 +78,21 @@ __all__ = [
     "LinUcbInd",
     "LinUcbSin",
     "Linear",
+    "RankedPlace",
+    "Ranking",
     "Round",
     "Scores",
     "Sweep",
     "Trace",
+    "Tuning",
     "UnknownUser",
+    "UnknownUserWarning",
     "WidthShares",
     "World",
     "cluster",
     "datasets",
     "epsilon_greedy",
+    "evaluate",
     "explorations",
     "greedy",
     "load",
@@ -88,6 +103,7 @@ __all__ = [
     "square_cb",
     "sweep",
     "thompson",
+    "tune",
     "ucb",
     "write_events",
 ]

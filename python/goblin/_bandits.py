@@ -20,6 +20,7 @@ class Options(TypedDict, total=False):
     users: Users
     ridge: ArrayLike | Mapping[Any, float]
     coupling: float
+    intercept: bool
     evidence_per_node: bool
     window: int
     discount: float
@@ -60,6 +61,9 @@ class Bandit(_core.Bandit):
     ridge, coupling : how strongly vectors are drawn to zero, and those of friends to each other. Both are 1 if they
         are not given, but for ``GobLinHub``. ``ridge`` may also be an array with one for each user (``GobLinMacro``:
         for each cluster), or a dict by user
+    intercept : ``True`` puts a 1 after the numbers of every context, so that an estimate need not be 0 where the
+        context is. Most rewards need that: clicks, which are 0 or 1, and ratings. Then contexts must not have a
+        constant column themselves. ``mean``, ``covariance`` and ``evidence`` have one number more, the last
     evidence_per_node : for ``LinUcbSin``, ``LinUcbHash`` and ``GobLinMacro``: do not keep what each user brought, which
         is ``dimension (dimension + 3) / 2`` numbers a user; then users cannot move, and have no ``evidence``
     window, discount : what is forgotten, where tastes change; at most one of them, and not for ``Club`` and
@@ -78,10 +82,12 @@ class Bandit(_core.Bandit):
     threads : how many threads learning many rewards at once may use; 0: as many as the machine has
 
     Threads may call everything at the same time. Reading calls (``select``, ``decide``, ``probabilities``, ``scores``,
-    ``bounds``, ``rank``, ``predict_expectations``) run beside each other, changing ones alone.
+    ``bounds``, ``rank``, ``ranking``, ``predict_expectations``) run beside each other, changing ones alone.
     """
 
     _policy: ClassVar[str] = ""
+    #: Options that have a longer name where those of all policies stand together: in ``sweep`` and the compiled half.
+    _short_names: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -120,11 +126,36 @@ class Bandit(_core.Bandit):
         """How many beliefs there are, and what they are called in a message."""
         return len(graph), f"one for each of the {len(graph)} users"
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """All options of the bandit, by the names that the policy takes them by.
+
+        Made with them on the bandit's graph, a new bandit is this one before it learned anything. ``exploration`` says
+        ``alpha``, too. A file holds neither ``memory_limit`` nor ``threads``: a loaded bandit has the usual ones.
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob")], dimension=2, ridge=0.5, window=100)
+        >>> bandit.options["ridge"], bandit.options["window"], bandit.options["exploration"]
+        (0.5, 100, 'ucb:0.1')
+        >>> goblin.GobLin(bandit.graph, **bandit.options)
+        GobLin(2 users, dimension=2, alpha=0.1, ridge=0.5, window=100, 0 rewards)
+        """
+        return {self._short_names.get(name, name): value for name, value in self._options().items()}
+
     def __repr__(self) -> str:
         rule = self.exploration
         plain = rule.startswith("ucb:") and "+" not in rule
-        shown = f"alpha={self.alpha:g}" if plain else f"exploration={rule!r}"
-        return f"{type(self).__name__}({len(self)} users, dimension={self.dimension}, {shown}, {self.rewards} rewards)"
+        shown = [f"{len(self)} users", f"dimension={self.dimension}"]
+        shown.append(f"alpha={self.alpha:g}" if plain else f"exploration={rule!r}")
+        usual = _core.default_options(self.policy)
+        for name, value in self._options().items():
+            if name in ("dimension", "exploration", "clusters"):
+                continue
+            if np.ndim(value) > 0:
+                shown.append(f"{name}=<{len(value)} numbers>")
+            elif value != usual[name]:
+                shown.append(f"{self._short_names.get(name, name)}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)}, {self.rewards} rewards)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bandit to a file, all of it or nothing; the command line and C++ read it too.
@@ -234,9 +265,9 @@ class GobLin(Bandit):
     dimension : how many numbers a context has
     alpha : how much uncertainty attracts; 0 never explores
     laplacian : ``"combinatorial"``, the paper's, or ``"normalized"``
-    **options : ``users``, ``ridge``, ``coupling``, ``evidence_per_node``, ``window``, ``discount``, ``exploration``,
-        ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``, ``threads``; see
-        ``Bandit``
+    **options : ``users``, ``ridge``, ``coupling``, ``intercept``, ``evidence_per_node``, ``window``, ``discount``,
+        ``exploration``, ``printed_bound``, ``engine``, ``tolerance``, ``local_tolerance``, ``memory_limit``,
+        ``threads``; see ``Bandit``
 
     Cost: ``select`` O(arms dimension^2) however many users there are; ``update`` some passes over the user's connected
     component, O(n dimension^2) memory.
@@ -392,7 +423,8 @@ class GobLinHub(Bandit):
     The hub is somebody who is joined to everybody and never comes. ``GobLin`` draws every user to zero, so that n users
     together hold back what they all like with n times the ridge. Here a user is drawn to the hub instead, and hardly
     anything draws the hub to zero: what most users like is known after few rewards, also for a user who is new and has
-    no friends. With ``coupling=0`` friends do not count, and this is the hierarchical bandit.
+    no friends: this is the policy that has a prior for them. With ``coupling=0`` friends do not count, and this is the
+    hierarchical bandit.
 
     Parameters
     ----------
@@ -511,6 +543,7 @@ class Club(Bandit):
     """
 
     _policy = "club"
+    _short_names: ClassVar[Mapping[str, str]] = {"club_graph": "graph", "club_seed": "seed"}
 
     def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
         return 0, ""
@@ -559,6 +592,7 @@ class DynUcb(Bandit):
     """
 
     _policy = "dynucb"
+    _short_names: ClassVar[Mapping[str, str]] = {"dynucb_clusters": "clusters", "dynucb_seed": "seed"}
 
     def _nodes(self, graph: _core.Graph, labels: Any) -> tuple[int, str]:
         return 0, ""

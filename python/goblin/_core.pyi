@@ -57,6 +57,12 @@ def clustered_policies() -> tuple[str, ...]:
 def paper_policies() -> tuple[str, ...]:
     """The paper's five."""
 
+def coupled_policies() -> tuple[str, ...]:
+    """Those whose beliefs are coupled by edges."""
+
+def default_options(policy: str) -> dict[str, Any]:
+    """The options that a policy has, and what each is if it is not given."""
+
 default_alpha: float = 0.1
 
 default_buckets: int = 1024
@@ -88,7 +94,11 @@ class Bandit:
     @overload
     def __init__(self, content: bytes, users: Iterable[Any]) -> None: ...
 
-    def select(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> int:
+    @overload
+    def select(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> int: ...
+
+    @overload
+    def select(self, user: goblin._types.ManyUsers, X: goblin._types.Rows, allowed: goblin._types.Rows | None = None, *, seed: int | None = None, decision: int | None = None) -> numpy.typing.NDArray[numpy.int64]:
         """
         The arm to play for a user: the candidate with the highest score.
 
@@ -97,13 +107,18 @@ class Bandit:
         go to the lowest index. With another ``exploration`` the choice is made as that says; ``decide`` also tells how probable
         it was.
 
+        Many users at once are one call, which costs less than a call for each and gives the same: an array of arms.
+
         Parameters
         ----------
-        user : a user of the bandit; ``KeyError`` if it is none
-        X : array of shape (arms, dimension), a row for each candidate
-        allowed : booleans of shape (arms,), optional; candidates with False are left out
+        user : a user of the bandit; ``KeyError`` if it is none. Or n users, as a list, an array or a column; a tuple is one user
+        X : array of shape (arms, dimension), a row for each candidate. For n users of shape (n, arms, dimension), or a list of n
+            arrays, which need not have as many candidates
+        allowed : booleans of shape (arms,), optional; candidates with False are left out. For n users of shape (n, arms), or a
+            list of n arrays
         seed, decision : two whole numbers that chance follows from, where the exploration leaves something to it. The same
-            numbers are the same luck: give every decision a number of its own
+            numbers are the same luck: give every decision a number of its own. Of n users the first has the number ``decision``,
+            the next one ``decision + 1``, and so on: the next call begins at ``decision + n``
 
         >>> import goblin
         >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=2)
@@ -112,6 +127,8 @@ class Bandit:
         1
         >>> bandit.select("bob", [[1.0, 0.0], [0.0, 1.0]], allowed=[True, False])
         0
+        >>> bandit.select(["bob", "cat"], [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]]).tolist()
+        [1, 0]
         """
 
     def decide(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None, samples: int = 512, every_arm: bool = False) -> goblin._types.Decision:
@@ -155,13 +172,20 @@ class Bandit:
         array([0.657, 0.2  , 0.143])
         """
 
-    def scores(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> goblin._types.Scores:
+    @overload
+    def scores(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> goblin._types.Scores: ...
+
+    @overload
+    def scores(self, user: goblin._types.ManyUsers, X: goblin._types.Rows, allowed: goblin._types.Rows | None = None, *, seed: int | None = None, decision: int | None = None) -> goblin._types.Scores:
         """
         How every candidate is judged: ``(score, mean, width)``, a named tuple of arrays.
 
         ``mean = w_i . x`` is the expected reward, ``width`` the half width of the confidence interval, ``score`` their sum.
         Candidates that ``allowed`` leaves out have mean and width 0 and score -inf. With ``thompson`` the score is what was
         drawn and the width its standard deviation; with ``greedy`` and ``square_cb`` the width is 0.
+
+        Of n users at once the arrays have the shape (n, arms). Where some have fewer candidates than others, those that are not
+        there are like those that are left out.
 
         Parameters
         ----------
@@ -174,6 +198,9 @@ class Bandit:
         ...     bandit.update("ann", [1.0, 0.0], 1.0)
         >>> bandit.scores("ann", [[1.0, 0.0], [0.0, 1.0]]).mean.round(3)
         array([0.75, 0.  ])
+        >>> bandit.scores(["ann", "bob"], [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]]]).mean.round(3)
+        array([[0.75, 0.  ],
+               [0.  , 0.  ]])
         """
 
     def bounds(self, user: Hashable, X: numpy.typing.ArrayLike, allowed: numpy.typing.ArrayLike | None = None) -> numpy.typing.NDArray[numpy.float64]:
@@ -196,7 +223,8 @@ class Bandit:
 
     def rank(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None) -> numpy.typing.NDArray[numpy.int64]:
         """
-        The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer.
+        The ``k`` best candidates, best first: an array of arms; all that are allowed if there are fewer. ``ranking`` also tells
+        how probable they were.
 
         Parameters
         ----------
@@ -210,6 +238,26 @@ class Bandit:
         >>> bandit.update("ann", [1.0], 1.0)
         >>> bandit.rank("bob", [[0.1], [0.3], [0.2]], k=2).tolist()
         [1, 2]
+        """
+
+    def ranking(self, user: Hashable, X: numpy.typing.ArrayLike, k: int, allowed: numpy.typing.ArrayLike | None = None, *, seed: int | None = None, decision: int | None = None, samples: int = 512) -> goblin._types.Ranking:
+        """
+        What ``rank`` gives, and how probable it was: a ``Ranking`` of arrays, a place each.
+
+        ``probability`` is that of the arm to be chosen for its place, given those before it; their product is the probability of
+        the whole ranking. 1 where chance has no part, an estimate with ``thompson``.
+
+        Parameters
+        ----------
+        user, X, k, allowed, seed, decision : as in ``rank``
+        samples : how many draws an estimate is made of; 0: ``probability`` is nan
+
+        >>> import goblin
+        >>> bandit = goblin.LinUcbSin([("ann", "bob")], dimension=1, exploration="epsilon_greedy:0.3")
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> ranking = bandit.ranking("bob", [[0.1], [0.3], [0.2]], k=2, seed=1, decision=0)
+        >>> ranking.arm.tolist(), ranking.probability.round(3)
+        ([1, 2], array([0.8 , 0.85]))
         """
 
     def predict_expectations(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float64]:
@@ -279,7 +327,7 @@ class Bandit:
         (array([0.4]), array([0.2]))
         """
 
-    def partial_fit(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike) -> Self:
+    def partial_fit(self, users: Iterable[Hashable], X: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike, unknown: str = 'error') -> Self:
         """
         Learns a batch of rewards, all of it or, if something in it is wrong, nothing. Gives the bandit.
 
@@ -292,11 +340,19 @@ class Bandit:
         users : n users, as a list, an array or a column
         X : array of shape (n, dimension)
         rewards : array of shape (n,)
+        unknown : what to do about users who are not there. ``"error"``: refuse the batch, with ``UnknownUser``. ``"add"``: let
+            them join, without friends, once all else is checked; they stay if learning is stopped. ``"skip"``: leave their rows
+            out. Of both, an ``UnknownUserWarning`` says how many; ``warnings.simplefilter("ignore", goblin.UnknownUserWarning)``
+            makes it quiet
 
         >>> import goblin
         >>> bandit = goblin.GobLin([(0, 1)], dimension=2)
         >>> bandit.partial_fit([0, 1], [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]).rewards
         2
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", goblin.UnknownUserWarning)
+        >>> bandit.partial_fit([1, 7], [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0], unknown="add").users
+        [0, 1, 7]
         """
 
     def merge(self, other: Bandit) -> Self:
@@ -304,7 +360,7 @@ class Bandit:
         Adds everything that another bandit has learned, as if this one had learned it too. Gives the bandit.
 
         Two processes may each learn half of a log, from the same start without rewards; merged they are the bandit of the whole
-        log. The other must have the same policy, users, edges, clusters, dimension, ridge, coupling, evidence_per_node
+        log. The other must have the same policy, users, edges, clusters, dimension, intercept, ridge, coupling, evidence_per_node
         and options of its policy, and neither may forget, nor be one of ``Club`` and ``DynUcb``;
         ``ValueError`` says in what it differs. Its alpha and its engine may be others.
 
@@ -317,18 +373,46 @@ class Bandit:
         2
         """
 
-    def add_user(self, user: Hashable, cluster: int | None = None) -> None:
+    def add_user(self, user: Hashable, cluster: int | None = None, friends: Iterable[Hashable] | Mapping[Any, float] | None = None) -> None:
         """
-        A new user without friends: a text, a number, bytes or a tuple of these.
+        A new user: a text, a number, bytes or a tuple of these; with friends or without.
 
-        Policies whose clusters are given put the user into the given cluster, a number, or into a new one.
+        The user and the friends come together, or, if something is wrong with one of them, nobody comes.
+
+        Parameters
+        ----------
+        user : who must not be there yet
+        cluster : for policies whose clusters are given: a number, or a new cluster without it
+        friends : users who are there, or pairs ``(user, weight)``, or a dict of weights. A tuple is always such a pair: a friend
+            whose name is a tuple needs a weight, ``((1, "x"), 1.0)``
 
         >>> import goblin
         >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
-        >>> bandit.add_user("cat")
-        >>> bandit.add_edge("cat", "ann")
-        >>> bandit.users
-        ['ann', 'bob', 'cat']
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.add_user("cat", friends=["ann", ("bob", 0.5)])
+        >>> bandit.users, bandit.mean("cat").round(2)
+        (['ann', 'bob', 'cat'], array([0.17]))
+        """
+
+    def remove_user(self, user: Hashable | goblin._types.ManyUsers) -> None:
+        """
+        A user goes, or many do: their friendships and all that was learned from their rewards.
+
+        What is believed becomes what it would be had they never been there; ``rewards`` does not count theirs any more. With
+        ``Club`` and ``DynUcb`` the clusters that were found stay. Many at once, all of them or none, cost less than one by one:
+        the bandit is copied for it. Not with ``evidence_per_node`` where users share a belief: nobody can tell what was theirs.
+
+        Parameters
+        ----------
+        user : a user of the bandit, or a list, an array or a column of them; ``KeyError`` if one is none
+
+        >>> import goblin
+        >>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=1)
+        >>> bandit.update("ann", [1.0], 1.0)
+        >>> bandit.update("cat", [1.0], -1.0)
+        >>> bandit.remove_user("cat")
+        >>> bandit.users, bandit.rewards, bandit.mean("bob").round(3)
+        (['ann', 'bob'], 1, array([0.2]))
         """
 
     def add_edge(self, user: Hashable, friend: Hashable, weight: float = 1.0) -> None:
@@ -436,6 +520,8 @@ class Bandit:
         """
         ``w_i``, what is believed of the user's vector: an array of shape (dimension,).
 
+        With ``intercept=True`` it has one number more, the last, and so have the evidence and the covariance.
+
         >>> import goblin
         >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
         >>> bandit.update("ann", [1.0, 0.0], 1.0)
@@ -482,6 +568,8 @@ class Bandit:
         What was asked for and what is used: the engine of each connected component and why, the bytes.
         """
 
+    def _options(self) -> dict[str, Any]: ...
+
     def __len__(self) -> int:
         """The number of users."""
 
@@ -503,6 +591,10 @@ class Bandit:
     @property
     def dimension(self) -> int:
         """How many numbers a context has."""
+
+    @property
+    def intercept(self) -> bool:
+        """Whether the bandit puts a 1 after the numbers of every context."""
 
     @property
     def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]:
@@ -612,6 +704,10 @@ def catalogue(data: Dataset, arms: int, seed: int, repetition: int) -> World: ..
 
 def read(kind: str, folder: str, options: dict[str, Any], cache: str) -> Dataset: ...
 
-def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float) -> dict[str, Any]: ...
+def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta: float, samples: int) -> dict[str, Any]: ...
 
-def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, str]], ridge: float | None, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, dict[str, Any]]], rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
+
+def evaluate(bandits: list[Bandit], users: Any, numbers: Any, contexts: Any, ends: Any, actions: Any, rewards: Any, probabilities: Any, learn: str, seed: int, clip: float, resamples: int) -> list[dict[str, Any]]: ...
+
+def tune(graph: Graph, users: numpy.typing.ArrayLike, contexts: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike, policies: list[str], clusters: numpy.typing.ArrayLike | None, rewirings: int, seed: int, threads: int) -> dict[str, Any]: ...

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._missing import check_finite
 
 # docs/events-file.md has the form.
 _MAGIC = b"\x89GOE\r\n\x1a\n"
@@ -44,8 +45,8 @@ def write_events(path: str | os.PathLike[str], users: Iterable[Hashable], X: Arr
         raise ValueError(f"X: shape {contexts.shape} (must be ({len(index)}, dimension), one row a user)")
     if payoffs.shape != (len(index),):
         raise ValueError(f"rewards: shape {payoffs.shape} (must be ({len(index)},))")
-    for name, array in (("X", contexts), ("rewards", payoffs)):
-        _check_finite(name, array)
+    check_finite("X", contexts, "number")
+    check_finite("rewards", payoffs, "reward")
     descriptor, temporary = _new_file_beside(os.fsdecode(path))
     try:
         with open(descriptor, "wb") as file:
@@ -75,13 +76,6 @@ def _numbers(given: ArrayLike, name: str) -> NDArray[np.float64]:
         return np.asarray(given, dtype="<f8", order="C")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: cannot be read as an array of numbers: {error}") from None
-
-
-def _check_finite(name: str, array: NDArray[np.float64]) -> None:
-    good = np.isfinite(array)
-    if not good.all():
-        place = tuple(int(k) for k in np.argwhere(~good)[0])
-        raise ValueError(f"{name}{list(place)}: {array[place]} (must be finite)")
 
 
 def _numbered(users: Any) -> tuple[list[bytes], NDArray[np.uint32]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from ._worlds import names_array
 
 Columns = dict[str, NDArray[Any]]
 
+#: How a setting that a policy has not looks as a text.
+_ABSENT = {"", "nan"}
+
 
 @dataclass(frozen=True, repr=False)
 class Trace:
@@ -25,6 +29,7 @@ class Trace:
     ``reward`` is the sum of the payoffs, ``random_reward`` what choosing at random gets on average,
     ``normalized_reward`` their difference: the paper's measure. ``regret`` is what was lost against the best candidates
     and ``regret_bound`` the right-hand side of the paper's Theorem 1, where the users' true vectors are known.
+    ``settings`` has the ridge, the coupling and what else a sweep has tried.
     """
 
     world: str
@@ -41,18 +46,21 @@ class Trace:
     regret_bound: float | None
     seconds: float
     summary: dict[str, Any]
+    settings: dict[str, Any]
     rows: Columns
 
     def columns(self) -> Columns:
         """A row for every recorded round, as columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
-        ``world``, ``policy``, ``alpha`` (nan where the rule has none), ``exploration``, ``seed`` and ``repetition``
-        stand in every row, so that the columns of several traces can be put below each other; ``reward``,
-        ``normalized_reward`` and ``regret`` are sums up to the round.
+        ``world``, ``policy``, ``alpha`` (nan where the rule has none), ``exploration``, ``seed``, ``repetition`` and
+        the ``settings`` stand in every row, so that the columns of several traces can be put below each other.
+        ``probability`` is that of the arm, before chance decided; ``reward``, ``normalized_reward`` and ``regret`` are
+        sums up to the round.
         """
         count = len(self.rows["round"])
         same = {name: getattr(self, name) for name in ("world", "policy", "alpha", "exploration", "seed", "repetition")}
         same["alpha"] = np.nan if self.alpha is None else self.alpha
+        same.update(self.settings)
         return {**{name: np.full(count, value) for name, value in same.items()}, **self.rows}
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
@@ -71,13 +79,16 @@ class Trace:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """Every policy with every exploration in every world: the traces, and the results over the worlds."""
+    """Every policy with every exploration and settings in every world: the traces, and the results over the worlds."""
 
     traces: list[Trace]
     rows: list[dict[str, Any]]
 
     def results(self) -> Columns:
-        """A row for every policy and exploration: means over the worlds and their standard errors, as columns."""
+        """A row for every policy, exploration and settings, as columns: means over the worlds and standard errors.
+
+        A setting that a policy has not is nan, or an empty text.
+        """
         return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]} if self.rows else {}
 
     def columns(self) -> Columns:
@@ -86,16 +97,20 @@ class Sweep:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
     def plot(self, column: str = "normalized_reward", ax: Any = None, **line: Any) -> Any:
-        """Draws, for every policy and exploration, the mean of a column over the worlds."""
+        """Draws, for every policy, exploration and settings, the mean of a column over the worlds."""
         for trace in self.traces:
             _check_recorded(trace.rows)
         axes = _axes(ax)
-        groups: dict[tuple[str, str], list[Trace]] = {}
+        groups: dict[str, list[Trace]] = {}
+        several = _settings_that_differ(self.traces)
         for trace in self.traces:
-            groups.setdefault((trace.policy, trace.exploration), []).append(trace)
-        for (policy, exploration), traces in groups.items():
+            settings = [
+                f"{name} {trace.settings[name]}" for name in several if str(trace.settings[name]) not in _ABSENT
+            ]
+            groups.setdefault(", ".join([trace.policy, trace.exploration, *settings]), []).append(trace)
+        for label, traces in groups.items():
             mean = np.mean([trace.rows[column] for trace in traces], axis=0)
-            axes.plot(traces[0].rows["round"], mean, **{"label": f"{policy}, {exploration}", **line})
+            axes.plot(traces[0].rows["round"], mean, **{"label": label, **line})
         return _labelled(axes, column)
 
     def __repr__(self) -> str:
@@ -103,7 +118,13 @@ class Sweep:
 
 
 def simulate(
-    bandit: _core.Bandit, world: _core.World, rounds: int = 10_000, *, record_every: int = 1, delta: float = 0.1
+    bandit: _core.Bandit,
+    world: _core.World,
+    rounds: int = 10_000,
+    *,
+    record_every: int = 1,
+    delta: float = 0.1,
+    samples: int = 0,
 ) -> Trace:
     """Plays rounds 0, 1, ... of a world: choose, see the payoff, learn. A keyboard interrupt stops it.
 
@@ -113,6 +134,8 @@ def simulate(
     rounds : how many
     record_every : the trace has a row for every so many rounds, and one for the last; 0: none
     delta : Theorem 1's bound fails with this probability
+    samples : how many draws the column ``probability`` is estimated by with ``thompson``; 0: it is nan there. With
+        every other rule it is exact
 
     >>> import goblin
     >>> world = goblin.Cliques(cliques=2, size=5, dimension=4, seed=1)
@@ -120,14 +143,34 @@ def simulate(
     >>> trace.rounds, trace.reward > trace.random_reward
     (200, True)
     >>> sorted(trace.columns())[:4]
-    ['alpha', 'arm', 'average_payoff', 'exploration']
+    ['alpha', 'arm', 'average_payoff', 'coupling']
     """
     must_be(bandit, _core.Bandit, "bandit")
     must_be(world, _core.World, "world")
-    return _trace(_core.simulate(bandit, world, rounds, record_every, delta), world.users, world.items)
+    ridge = bandit.ridge
+    settings = {"ridge": np.nan if np.ndim(ridge) else ridge, "coupling": bandit.coupling}
+    played = _core.simulate(bandit, world, rounds, record_every, delta, samples)
+    return _trace(played, settings, world.users, world.items)
 
 
 _usual = tuple(policy for policy in _core.paper_policies() if policy not in _core.clustered_policies())
+
+
+class SweepOptions(TypedDict, total=False):
+    """Options of policies that ``sweep`` tries: one value, or several."""
+
+    window: int | Iterable[int]
+    discount: float | Iterable[float]
+    laplacian: str | Iterable[str]
+    hub: float | Iterable[float]
+    hub_ridge: float | Iterable[float]
+    buckets: int | Iterable[int]
+    hash_seed: int | Iterable[int]
+    club_graph: str | Iterable[str]
+    separation: float | Iterable[float]
+    club_seed: int | Iterable[int]
+    dynucb_clusters: int | Iterable[int]
+    dynucb_seed: int | Iterable[int]
 
 
 def sweep(
@@ -138,32 +181,40 @@ def sweep(
     explorations: str | Iterable[str] | None = None,
     rounds: int = 10_000,
     clusters: Any = None,
-    ridge: float | None = None,
-    coupling: float = 1.0,
+    ridge: float | Iterable[float] | None = None,
+    coupling: float | Iterable[float] = 1.0,
     engine: str = "automatic",
     record_every: int | None = None,
     threads: int | None = None,
+    **options: Unpack[SweepOptions],
 ) -> Sweep:
-    """Plays every policy with every exploration in every world, each from scratch, several at a time.
+    """Plays every policy with every exploration and all settings in every world, each from scratch, several at a time.
 
     Parameters
     ----------
     worlds : one or several, usually repetitions of the same: ``[goblin.Cliques(repetition=k) for k in range(5)]``
-    policies : some of ``goblin.policies``; without it those of the paper that need no clusters. Each has its
-        usual options; for others make the bandits yourself and use ``simulate``
+    policies : some of ``goblin.policies``; without it those of the paper that need no clusters
     alphas : each policy is tried with each; 0.1 without it
     explorations : the same with other ways to choose, in the place of alphas: ``["ucb:0.1", goblin.thompson(0.1)]``
     rounds : as in ``simulate``
     record_every : a trace has a row for every so many rounds, and one for the last; a hundred rows without it, 0: none
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
-    ridge, coupling, engine : as in ``Bandit``; without a ridge every policy has its usual one
+    ridge, coupling : as in ``Bandit``, one or several: ``ridge=[0.1, 1, 10]``. Without a ridge every policy has its
+        usual one. The coupling is tried with the policies that have one, those that begin with ``gob.lin``
+    engine : as in ``Bandit``
     threads : simulations at the same time; as many as the machine has. The results do not depend on it
+    **options : options of the policies, one value or several: ``window``, ``discount``; ``laplacian``; ``hub``,
+        ``hub_ridge``; ``buckets``, ``hash_seed``; ``club_graph``, ``separation``, ``club_seed``; ``dynucb_clusters``,
+        ``dynucb_seed``. Each policy is tried with all combinations of those that it has
 
     >>> import goblin
     >>> worlds = [goblin.Cliques(cliques=2, size=5, dimension=4, repetition=k) for k in range(2)]
     >>> results = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], rounds=100).results()
     >>> results["policy"], results["repetitions"]
     (array(['linucb-ind', 'gob.lin'], dtype='<U10'), array([2, 2]))
+    >>> tried = goblin.sweep(worlds, ["linucb-ind", "gob.lin"], ridge=[0.1, 1], coupling=[1, 10], rounds=100).results()
+    >>> list(zip(tried["policy"].tolist(), tried["ridge"].tolist(), tried["coupling"].tolist()))[1:4]
+    [('linucb-ind', 1.0, nan), ('gob.lin', 0.1, 1.0), ('gob.lin', 0.1, 10.0)]
     """
     played = [worlds] if isinstance(worlds, _core.World) else list(worlds)
     if not played:
@@ -171,15 +222,72 @@ def sweep(
     for k, world in enumerate(played):
         must_be(world, _core.World, f"worlds[{k}]")
     names = [policies] if isinstance(policies, str) else [str(policy) for policy in policies]
-    cases = [(policy, rule) for policy in names for rule in _rules_of(alphas, explorations)]
+    tried = {"ridge": [None] if ridge is None else _several(ridge, "ridge"), "coupling": _several(coupling, "coupling")}
+    tried.update((name, _several(values, name)) for name, values in options.items())
+    _check_options(options.keys(), names)
+    cases = [
+        (policy, {"engine": engine, "exploration": rule, **settings})
+        for policy in names
+        for rule in _rules_of(alphas, explorations)
+        for settings in _settings_of(policy, tried)
+    ]
     clustered = [policy for policy in names if policy in _core.clustered_policies()]
     if clustered and clusters is None:
         raise ValueError(f"clusters: None ({clustered[0]} needs a number of clusters or labels)")
     labels = _labels_for(played, clusters) if clustered else [None] * len(played)
     threads = (os.cpu_count() or 1) if threads is None else threads
-    traces, rows = _core.sweep(played, labels, cases, ridge, coupling, engine, rounds, record_every, threads)
+    traces, rows = _core.sweep(played, labels, cases, rounds, record_every, threads)
+    shown = [_shown_settings(policy, settings, tried) for policy, settings in cases]
     of_worlds = [(world.users, world.items) for world in played]
-    return Sweep([_trace(trace, *of_worlds[k % len(played)]) for k, trace in enumerate(traces)], rows)
+    return Sweep(
+        [_trace(trace, shown[k // len(played)], *of_worlds[k % len(played)]) for k, trace in enumerate(traces)],
+        [{**row, **settings} for row, settings in zip(rows, shown, strict=True)],
+    )
+
+
+def _several(given: Any, name: str) -> list[Any]:
+    """One value or several, as a list."""
+    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    if not values:
+        raise ValueError(f"{name}: none (must be at least 1)")
+    return values
+
+
+def _check_options(given: Iterable[str], policies: list[str]) -> None:
+    unknown = set(given) - SweepOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"sweep has no option {min(unknown)!r}; it has {', '.join(SweepOptions.__annotations__)}")
+    for name in given:
+        if not any(name in _core.default_options(policy) for policy in policies):
+            raise ValueError(f"{name}: must not be given, as none of the policies has it ({', '.join(policies)})")
+
+
+def _has(policy: str, name: str) -> bool:
+    return policy in _core.coupled_policies() if name == "coupling" else name in _core.default_options(policy)
+
+
+def _settings_of(policy: str, tried: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """All combinations of what the policy has."""
+    names = [name for name in tried if _has(policy, name) and tried[name] != [None]]
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*(tried[name] for name in names))]
+
+
+def _shown_settings(policy: str, settings: dict[str, Any], tried: dict[str, list[Any]]) -> dict[str, Any]:
+    """A value for everything that was tried: what the policy has not is nan, or an empty text."""
+    shown = {}
+    for name, values in tried.items():
+        if name in settings:
+            shown[name] = settings[name]
+        elif _has(policy, name):
+            shown[name] = _core.default_options(policy)[name]
+        else:
+            shown[name] = "" if isinstance(values[0], str) else np.nan
+    return shown
+
+
+def _settings_that_differ(traces: list[Trace]) -> list[str]:
+    names = list(traces[0].settings) if traces else []
+    return [name for name in names if len({str(trace.settings[name]) for trace in traces} - _ABSENT) > 1]
 
 
 def _rules_of(alphas: float | Iterable[float] | None, explorations: str | Iterable[str] | None) -> list[str]:
@@ -204,12 +312,12 @@ def _labels_for(worlds: Sequence[_core.World], clusters: Any) -> list[Any]:
     return labels
 
 
-def _trace(raw: dict[str, Any], users: list[Any], items: list[Any]) -> Trace:
+def _trace(raw: dict[str, Any], settings: dict[str, Any], users: list[Any], items: list[Any]) -> Trace:
     rows = dict(raw.pop("columns"))
     rows["user"] = names_array(users)[rows["user"]] if users else rows["user"]
     if "item" in rows:
         rows["item"] = names_array(items)[rows["item"]]
-    return Trace(**raw, rows=rows)
+    return Trace(**raw, settings=settings, rows=rows)
 
 
 def _check_recorded(rows: Columns) -> None:

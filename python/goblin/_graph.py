@@ -269,17 +269,17 @@ def _each_pair_once(edges: Edges, both_directions_are_usual: bool = False) -> Ed
         pairs = "a pair of users is" if count == 1 else f"{count} pairs of users are"
         example = f"{a!r} and {b!r}" + (f" with weights {ahead[k]:g} and {back[k]:g}" if ahead[k] != back[k] else "")
         rule = "both are one edge, with the larger weight of the two"
-        _warn(f"edges: {pairs} listed in both directions ({example}{', ...' if count > 1 else ''}): {rule}")
+        warn(f"edges: {pairs} listed in both directions ({example}{', ...' if count > 1 else ''}): {rule}")
     return Edges(edges.users, ends, np.maximum(ahead, back))
 
 
-def _warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warns about the line of the caller's own program that called goblin."""
     package = str(Path(__file__).parent)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 @dataclass(frozen=True)

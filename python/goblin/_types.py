@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+
+class Column(Protocol):
+    """A column of a pandas or polars frame."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def to_list(self) -> list[Any]: ...
+
+
+#: Many users where one could stand: a list, an array or a column. A tuple is one user.
+ManyUsers = list[Any] | NDArray[Any] | Column
+
+#: A row for each user: one array, or a list with an array for each.
+Rows = ArrayLike | Sequence[ArrayLike] | Column
 
 
 class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
@@ -14,6 +30,10 @@ class UnknownUser(KeyError):  # noqa: N818 - the name that C++ has for it
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""  # KeyError would put it into quotes
+
+
+class UnknownUserWarning(UserWarning):
+    """``partial_fit`` met users whom the bandit did not have, and added them or left their rows out."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +51,22 @@ class Evidence:
 
 
 class Scores(NamedTuple):
-    """How the candidates of a round are judged: ``score = mean + width``, arrays of shape (arms,)."""
+    """How candidates are judged, ``score = mean + width``: arrays of shape (arms,), for n users at once (n, arms)."""
 
     score: NDArray[np.float64]
     mean: NDArray[np.float64]
     width: NDArray[np.float64]
+
+
+class Ranking(NamedTuple):
+    """The best candidates, best first, and how probable each was for its place: arrays of shape (places,).
+
+    ``probability`` is given the places before, so that the product is the probability of the whole ranking.
+    """
+
+    arm: NDArray[np.int64]
+    score: NDArray[np.float64]
+    probability: NDArray[np.float64]
 
 
 class Decision(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._graph import Graph, Users, columns_of, distinct_names, graph_of, must_be, numbers_of, read_edges, values_of
+from ._missing import advice, check_finite
 
 
 class World(_core.World):
@@ -98,7 +99,9 @@ class Dataset(_core.Dataset):
     edges : who is a friend of whom, as in ``Graph``
     contexts : array or frame of shape (items, dimension), a row for each item
     payoffs : who gets what from which item: rows ``(user, item, payoff)``, as a list, an array or a frame of three
-        columns, or a SciPy sparse matrix of shape (users, items). What is not listed pays 0.
+        columns, or a SciPy sparse matrix of shape (users, items). What is not listed pays 0, whether it was shown and
+        not clicked or never shown. So this is for data that knows what users like, ratings say, and not for a log of
+        what was shown: from such a log learn with ``partial_fit``, which takes the rows that there are and no others
     items : the items' names, in the order of the rows of ``contexts``; 0, 1, ... without
     users : as in ``Graph``; a user who only has payoffs is added, without friends
     name : what the data is called
@@ -128,6 +131,7 @@ class Dataset(_core.Dataset):
             raise ValueError(f"contexts: cannot be read as an array of numbers: {error}") from None
         if rows.ndim != 2:
             raise ValueError(f"contexts: shape {rows.shape} (must be (items, dimension), one row an item)")
+        check_finite("contexts", rows, "number")
         item_names = list(range(len(rows))) if items is None else distinct_names(_listed(values_of(items)), "items")
         if len(item_names) != len(rows):
             raise ValueError(f"contexts: shape {rows.shape} (must be ({len(item_names)}, dimension), one row an item)")
@@ -164,7 +168,11 @@ def _payoff_columns(payoffs: Any, users: list[Any], items: list[Any]) -> tuple[l
     columns = columns_of(payoffs, "payoffs")
     if len(columns) != 3:
         raise ValueError(f"payoffs: {len(columns)} columns (must be 3: user, item, payoff)")
-    return _listed(columns[0]), _listed(columns[1]), numbers_of(columns[2], "payoffs[{row}]: payoff")
+    values = numbers_of(columns[2], "payoffs[{row}]: payoff")
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        raise ValueError(f"payoffs[{missing[0]}]: payoff nan (must be finite){advice('reward')}")
+    return _listed(columns[0]), _listed(columns[1]), values
 
 
 def _item_indices(payoff_items: list[Any], items: list[Any]) -> NDArray[np.int64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TypedDict, Unpack
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack
 
 from . import _core
 from ._worlds import Dataset
@@ -60,19 +61,42 @@ def delicious(
 
 
 def files(
-    folder: Folder, *, dimension: int = 25, mean_length: float = 1.0, **options: Unpack[ContextOptions]
+    folder: Folder,
+    *,
+    dimension: int = 25,
+    mean_length: float = 1.0,
+    drop_self_loops: bool = False,
+    repeated_payoffs: str = "refuse",
+    **options: Unpack[ContextOptions],
 ) -> Dataset:
-    """Your own files ``edges.tsv``, ``items.tsv`` and ``payoffs.tsv`` in a folder: docs/your-data.md has their form."""
-    return _read("files", folder, dimension, mean_length, None, options)
+    """Your own ``edges.tsv``, ``items.tsv`` and ``payoffs.tsv`` in a folder: docs/own-catalogue.md has their form.
+
+    Parameters
+    ----------
+    folder : of the three files
+    dimension, mean_length, **options : of the contexts that tags become, as in ``lastfm``
+    drop_self_loops : leave out lines that join a user to themselves, which are a ``DataError`` otherwise
+    repeated_payoffs : what counts where a user and an item stand together in several lines: ``"first"``, ``"last"``,
+        their ``"sum"``; or ``"refuse"``, a ``DataError``
+    """
+    own = {"drop_self_loops": drop_self_loops, "repeated_payoffs": repeated_payoffs}
+    return _read("files", folder, dimension, mean_length, None, options, own)
 
 
 def _read(
-    kind: str, folder: Folder, dimension: int, mean_length: float, cache: Folder | None, options: ContextOptions
+    kind: str,
+    folder: Folder,
+    dimension: int,
+    mean_length: float,
+    cache: Folder | None,
+    options: ContextOptions,
+    own: Mapping[str, Any] | None = None,
 ) -> Dataset:
     unknown = options.keys() - ContextOptions.__annotations__.keys()
     if unknown:
-        raise TypeError(f"{kind} has no option {min(unknown)!r}; it has {', '.join(ContextOptions.__annotations__)}")
-    given = {**options, "dimension": dimension, "mean_length": mean_length}
+        known = ", ".join(["dimension", "mean_length", *(own or {}), *ContextOptions.__annotations__])
+        raise TypeError(f"{kind} has no option {min(unknown)!r}; it has {known}")
+    given = {**options, **(own or {}), "dimension": dimension, "mean_length": mean_length}
     data = Dataset.__new__(Dataset)
     _core.Dataset.__init__(data, _core.read(kind, os.fspath(folder), given, "" if cache is None else os.fspath(cache)))
     return data

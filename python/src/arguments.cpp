@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nanobind/stl/string.h>
 #include <stdexcept>
 #include <string_view>
 
@@ -44,6 +45,10 @@ std::string shown(nb::handle object) {
   const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
   if (!bytes.is_valid()) throw nb::python_error();
   return std::string(PyBytes_AS_STRING(bytes.ptr())) + (length > longest_shown ? "..." : "");
+}
+
+std::string missing_advice(const char* of) {
+  return nb::cast<std::string>(nb::module_::import_("goblin._missing").attr("advice")(of));
 }
 
 double number_argument(nb::handle value, const char* name) {

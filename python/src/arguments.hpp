@@ -14,6 +14,9 @@ namespace nb = nanobind;
 /// The object as Python shows it, cut off where it is long: for messages.
 std::string shown(nb::handle object);
 
+/// What to do about a missing number, "number" or "reward": goes after "nan (must be finite)".
+std::string missing_advice(const char* of);
+
 /// A finite or infinite number; TypeError where the value is none. Bounds are checked by the library.
 double number_argument(nb::handle value, const char* name);
 

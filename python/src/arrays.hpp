@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,13 @@
 namespace goblin::python {
 
 namespace nb = nanobind;
+
+/// Whether it is an array of one axis, or a column of a frame.
+inline bool is_column(nb::handle object) {
+  if (!nb::hasattr(object, "dtype") || !nb::hasattr(object, "shape")) return false;
+  const nb::object shape = object.attr("shape");
+  return nb::len(nb::handle(shape)) == 1;
+}
 
 /// An array that a caller passed. One of the right type in C order is looked at where it lies; whatever else NumPy can
 /// make an array of is copied into that form. Throws ValueError, with the name, if it cannot.
@@ -88,6 +97,8 @@ class Array {
       return numpy.attr("ascontiguousarray")(array, nb::arg("dtype") = dtype());
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
+      const nb::object missing = nb::module_::import_("goblin._missing").attr("first_missing")(object, name_);
+      if (!missing.is_none()) throw std::invalid_argument(nb::str(missing).c_str());
       throw std::invalid_argument(std::string(name_) + ": cannot be read as an array of " + wanted() + ": " +
                                   nb::str(nb::handle(error.value())).c_str());
     }
@@ -101,6 +112,55 @@ class Array {
 
   const char* name_;
   Py_buffer view_{};
+};
+
+/// Arrays for many users: one whose first axis has a row for each, or a list with an array for each, whose shapes may
+/// differ. An error names the row: "X[3]: shape (2, 4)".
+template <typename Number>
+class ArrayOfRows {
+ public:
+  ArrayOfRows(nb::handle object, const char* name) : name_(name) {
+    const nb::object list = list_of(object);
+    if (!list.is_valid()) {
+      whole_.emplace(object, name);
+      return;
+    }
+    for (const nb::handle row : list) {
+      names_.push_back(std::string(name) + "[" + std::to_string(rows_.size()) + "]");
+      rows_.emplace_back(row, names_.back().c_str());
+    }
+  }
+
+  [[nodiscard]] bool is_list() const { return !whole_; }
+  [[nodiscard]] const Array<Number>& whole() const { return *whole_; }
+  [[nodiscard]] const Array<Number>& row(std::size_t k) const { return rows_[k]; }
+  /// 0 where the array has no axes.
+  [[nodiscard]] std::size_t count() const {
+    if (is_list()) return rows_.size();
+    return whole_->dimensions() == 0 ? 0 : whole_->size(0);
+  }
+  [[nodiscard]] std::span<const Number> numbers(std::size_t k) const {
+    if (is_list()) return rows_[k].all();
+    const std::size_t each = whole_->all().size() / whole_->size(0);
+    return whole_->all().subspan(k * each, each);
+  }
+  /// "X: shape (2, 5, 4)", or "X: a list of 3"
+  [[nodiscard]] std::string described() const {
+    return is_list() ? std::string(name_) + ": a list of " + std::to_string(count()) : whole_->described();
+  }
+
+ private:
+  /// The rows of a list, a tuple, or a column of arrays; invalid for an array of numbers.
+  static nb::object list_of(nb::handle object) {
+    if (PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0) return nb::borrow(object);
+    if (!is_column(object)) return {};
+    return nb::hasattr(object, "to_list") ? object.attr("to_list")() : object.attr("tolist")();
+  }
+
+  const char* name_;
+  std::optional<Array<Number>> whole_;
+  std::deque<std::string> names_;  // the arrays look at them
+  std::deque<Array<Number>> rows_;
 };
 
 /// A NumPy array that takes over the numbers.

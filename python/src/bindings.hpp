@@ -25,6 +25,7 @@ struct PythonGraph {
 struct PythonBandit {
   PythonBandit(Bandit the_bandit, const PythonNames& the_users, bool the_bandit_has_names = false)
       : dimension(the_bandit.options().dimension),
+        intercept(the_bandit.options().intercept),
         coupling(the_bandit.options().coupling),
         bandit(std::move(the_bandit)),
         users(the_users),
@@ -32,13 +33,17 @@ struct PythonBandit {
 
   /// Of the bandit's options, what never changes: to read it here takes no lock.
   const std::size_t dimension;
+  const bool intercept;
   const double coupling;
+  /// How many numbers a user's vector has.
+  [[nodiscard]] std::size_t weight_count() const { return dimension + (intercept ? 1 : 0); }
   SharedBandit bandit;
   PythonNames users;
   /// The bandit came from a model file with names, and wants one for each new user. Here it is never asked by name.
   bool bandit_has_names;
   /// Held while a user comes, first to the bandit and then, with the GIL, to the names; and by whoever wants all users
-  /// of both. Who only looks up a user needs no more than the GIL: users are never taken away.
+  /// of both. Who only looks up a user needs no more than the GIL: if the user is removed meanwhile, the bandit says
+  /// so, as nobody else ever gets the index.
   mutable std::mutex users_mutex;
 };
 
@@ -61,5 +66,7 @@ void bind_graph(nb::module_& module);
 void bind_bandit(nb::module_& module);
 void bind_worlds(nb::module_& module);
 void bind_experiment(nb::module_& module);
+void bind_evaluate(nb::module_& module);
+void bind_tune(nb::module_& module);
 
 }  // namespace goblin::python

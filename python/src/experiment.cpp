@@ -1,12 +1,13 @@
 #include "arguments.hpp"
 #include "arrays.hpp"
+#include "bandit/calls.hpp"
 #include "bindings.hpp"
 #include "goblin/experiment/sweep.hpp"
+#include "interruptibly.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <limits>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -21,27 +22,6 @@ namespace {
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Does long work on a thread of its own while this one looks out for signals: a keyboard interrupt sets the flag that
-/// the work looks at, and is raised when it has stopped.
-template <typename Result, typename Work>
-Result interruptibly(Work work) {
-  std::atomic<bool> stop = false;
-  bool raised = false;
-  std::optional<Result> result;
-  {
-    const nb::gil_scoped_release released;
-    auto done = std::async(std::launch::async, [&] { return work(stop); });
-    while (!raised && done.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
-      const nb::gil_scoped_acquire acquired;
-      raised = PyErr_CheckSignals() != 0;
-      stop = raised;
-    }
-    result.emplace(done.get());
-  }
-  if (raised) throw nb::python_error();
-  return *std::move(result);
 }
 
 template <typename Number>
@@ -75,6 +55,7 @@ nb::dict dict_of(const experiment::Trace& trace) {
   if (!rows.empty() && rows.front().item) {
     columns["item"] = column_of<std::int64_t>(rows, [](const Row& row) { return row.item.value_or(0); });
   }
+  columns["probability"] = column_of<double>(rows, [](const Row& row) { return row.probability; });
   columns["payoff"] = column_of<double>(rows, [](const Row& row) { return row.payoff; });
   columns["average_payoff"] = column_of<double>(rows, [](const Row& row) { return row.average_payoff; });
   columns["reward"] = column_of<double>(rows, [](const Row& row) { return row.reward; });
@@ -96,8 +77,9 @@ experiment::SimulateOptions simulate_options(nb::handle rounds, nb::handle recor
 }
 
 nb::dict simulate(PythonBandit& self, const PythonWorld& world, nb::handle rounds, nb::handle record_every,
-                  nb::handle delta) {
+                  nb::handle delta, nb::handle samples) {
   experiment::SimulateOptions options = simulate_options(rounds, record_every, number_argument(delta, "delta"));
+  options.samples = whole_argument(samples, "samples");
   if (!self.users.same_as(world.users)) {
     throw std::invalid_argument("bandit: its " + std::to_string(self.users.size()) + " users are not the " +
                                 std::to_string(world.users.size()) + " of the world: make it with world.graph");
@@ -136,10 +118,10 @@ nb::dict dict_of(const experiment::Result& result) {
   return row;
 }
 
-/// Every case (policy, exploration) in every world: the traces, case after case, and a row of results for each case.
+/// Every case, a policy and its options, in every world: the traces, case after case, and a row of results for each.
 nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
-                const std::vector<std::pair<std::string, std::string>>& cases, nb::handle ridge, nb::handle coupling,
-                nb::handle engine, nb::handle rounds, nb::handle record_every, nb::handle threads) {
+                const std::vector<std::pair<std::string, nb::dict>>& cases, nb::handle rounds, nb::handle record_every,
+                nb::handle threads) {
   std::vector<experiment::Stage> stages;
   for (std::size_t k = 0; k < worlds.size(); ++k) {
     experiment::Stage stage{.world = nb::cast<const PythonWorld&>(worlds[k]).world, .clusters = {}};
@@ -150,15 +132,11 @@ nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
     }
     stages.push_back(std::move(stage));
   }
-  BanditOptions same_for_all;
-  same_for_all.coupling = number_argument(coupling, "coupling");
-  same_for_all.engine.kind = engine_kind(text_argument(engine, "engine"));
   std::vector<experiment::Case> wanted;
-  for (const auto& [policy, exploration] : cases) {
-    wanted.push_back({.policy = policy_named(policy), .bandit = same_for_all});
-    wanted.back().bandit.exploration = exploration_named(exploration);
-    wanted.back().bandit.ridge =
-        ridge.is_none() ? info_of(wanted.back().policy).usual_ridge : number_argument(ridge, "ridge");
+  for (const auto& [name, options] : cases) {
+    const Policy policy = policy_named(name);
+    wanted.push_back({.policy = policy, .bandit = options_of(options)});
+    wanted.back().bandit.engine.progress = {};  // stop is looked at instead
   }
   experiment::SweepOptions options{.simulate = simulate_options(rounds, record_every, 0.1),
                                    .threads = whole_argument(threads, "threads", 1)};
@@ -179,17 +157,15 @@ nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
 
 void bind_experiment(nb::module_& module) {
   module.def("simulate", &simulate, nb::arg("bandit"), nb::arg("world"), nb::arg("rounds").none(),
-             nb::arg("record_every").none(), nb::arg("delta").none(),
+             nb::arg("record_every").none(), nb::arg("delta").none(), nb::arg("samples").none(),
              nb::sig("def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, "
-                     "delta: float) -> dict[str, typing.Any]"));
+                     "delta: float, samples: int) -> dict[str, typing.Any]"));
   module.def(
-      "sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("ridge").none(),
-      nb::arg("coupling").none(), nb::arg("engine").none(), nb::arg("rounds").none(), nb::arg("record_every").none(),
-      nb::arg("threads").none(),
-      nb::sig(
-          "def sweep(worlds: list[World], clusters: list[typing.Any], cases: list[tuple[str, str]], "
-          "ridge: float | None, coupling: float, engine: str, rounds: int, record_every: int | None, threads: int) -> "
-          "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
+      "sweep", &sweep, nb::arg("worlds"), nb::arg("clusters"), nb::arg("cases"), nb::arg("rounds").none(),
+      nb::arg("record_every").none(), nb::arg("threads").none(),
+      nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], "
+              "cases: list[tuple[str, dict[str, typing.Any]]], rounds: int, record_every: int | None, threads: int) -> "
+              "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
 }
 
 }  // namespace goblin::python

@@ -25,4 +25,6 @@ NB_MODULE(_core, module) {
   goblin::python::bind_bandit(module);
   goblin::python::bind_worlds(module);
   goblin::python::bind_experiment(module);
+  goblin::python::bind_evaluate(module);
+  goblin::python::bind_tune(module);
 }

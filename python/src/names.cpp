@@ -82,19 +82,42 @@ PythonNames PythonNames::of_texts(const Names& texts, std::size_t count) {
 
 PythonNames PythonNames::of_model(const Names& texts, std::size_t count) {
   if (texts.empty()) return PythonNames(count);
-  nb::list names;
-  for (std::size_t k = 0; k < count; ++k) names.append(name_from(texts[k]));
-  return PythonNames(names, "user");
+  nb::list slots;
+  for (std::size_t k = 0; k < count; ++k) slots.append(texts[k].empty() ? nb::none() : name_from(texts[k]));
+  return of_slots(slots);
 }
 
-PythonNames::PythonNames(const PythonNames& other) : count_(other.count_), index_(other.index_), names_(other.names_) {
+PythonNames PythonNames::of_slots(nb::handle slots) {
+  std::size_t nobody = 0;
+  nb::list names;
+  nb::dict index;
+  for (const nb::handle name : slots) {
+    if (name.is_none()) {
+      ++nobody;
+    } else {
+      const nb::object key = key_of(name);
+      if (!key.is_valid()) fail_name(name, "users[" + std::to_string(names.size()) + "]");
+      if (index.contains(key))
+        throw std::invalid_argument("users: " + shown(name) + " stands twice (must be distinct)");
+      index[key] = nb::int_(names.size());
+    }
+    names.append(name);
+  }
+  PythonNames result(std::size_t{0});
+  result.take(std::move(names), std::move(index));
+  result.removed_ = nobody;
+  return result;
+}
+
+PythonNames::PythonNames(const PythonNames& other)
+    : count_(other.count_), removed_(other.removed_), index_(other.index_), names_(other.names_) {
   shared_ = other.shared_ = true;
 }
 
 void PythonNames::stop_sharing() {
   if (!are_numbers() && !shared_) return;
   nb::dict index;
-  nb::list names = list();
+  nb::list names = slots();
   if (are_numbers()) {
     for (std::size_t k = 0; k < count_; ++k) index[names[k]] = names[k];
   } else {
@@ -129,9 +152,14 @@ bool PythonNames::same_as(const PythonNames& other) const {
   if (count_ != other.count_) return false;
   if (names_.is(other.names_)) return true;
   for (std::size_t k = 0; k < count_; ++k) {
-    if (index_or_none(other.name(k)) != static_cast<Py_ssize_t>(k)) return false;
+    if (!same_at(other, k)) return false;
   }
   return true;
+}
+
+bool PythonNames::same_at(const PythonNames& other, std::size_t index) const {
+  if (!has(index) || !other.has(index)) return has(index) == other.has(index);
+  return index_or_none(other.name(index)) == static_cast<Py_ssize_t>(index);
 }
 
 NodeId PythonNames::find(nb::handle name, const char* kind) const {
@@ -147,24 +175,24 @@ NodeId PythonNames::find_in(nb::handle name, const std::string& where) const {
   return static_cast<NodeId>(found);
 }
 
-std::vector<NodeId> PythonNames::find_numbers(nb::handle array, const char* kind) const {
+PythonNames::Found PythonNames::find_numbers(nb::handle array, const char* kind) const {
   const Array<std::int64_t> numbers(array, kind);
   numbers.expect(numbers.dimensions() == 1, "one-dimensional");
-  std::vector<NodeId> found;
-  found.reserve(numbers.size(0));
-  std::size_t first_unknown = 0;
-  std::size_t unknown = 0;
+  Found found;
+  found.indices.reserve(numbers.size(0));
   for (std::size_t row = 0; row < numbers.size(0); ++row) {
     const std::int64_t number = numbers.all()[row];
     const bool there = number >= 0 && static_cast<std::size_t>(number) < count_;
-    if (!there && unknown++ == 0) first_unknown = row;
-    found.push_back(there ? static_cast<NodeId>(number) : 0);
+    if (!there) {
+      found.unknown.push_back(row);
+      found.unknown_names.append(number);
+    }
+    found.indices.push_back(there ? static_cast<NodeId>(number) : 0);
   }
-  if (unknown > 0) fail_unknown_row(nb::int_(numbers.all()[first_unknown]), first_unknown, unknown - 1, kind);
   return found;
 }
 
-std::vector<NodeId> PythonNames::find_all(nb::handle names, const char* kind) const {
+PythonNames::Found PythonNames::find_known(nb::handle names, const char* kind) const {
   if (are_numbers() && PyObject_CheckBuffer(names.ptr()) != 0 && nb::hasattr(names, "dtype")) {
     const nb::object type = names.attr("dtype").attr("kind");
     if (nb::str("i").equal(type) || nb::str("u").equal(type)) return find_numbers(names, kind);
@@ -176,21 +204,29 @@ std::vector<NodeId> PythonNames::find_all(nb::handle names, const char* kind) co
     throw nb::type_error(
         (std::string(kind) + "s: " + shown(list) + " (must be a list or an array, one a row)").c_str());
   }
-  std::vector<NodeId> found;
-  nb::object first_unknown;
-  std::size_t row_of_first = 0;
-  std::size_t unknown = 0;
+  Found found;
   for (nb::handle name : list) {
-    if (is_unhashable(name)) fail_name(name, std::string(kind) + "s[" + std::to_string(found.size()) + "]");
+    const std::size_t row = found.indices.size();
+    if (is_unhashable(name)) fail_name(name, std::string(kind) + "s[" + std::to_string(row) + "]");
     const Py_ssize_t index = index_or_none(name);
-    if (index == none && unknown++ == 0) {
-      first_unknown = nb::borrow(name);
-      row_of_first = found.size();
+    if (index == none) {
+      found.unknown.push_back(row);
+      found.unknown_names.append(name);
     }
-    found.push_back(static_cast<NodeId>(index));
+    found.indices.push_back(index == none ? 0 : static_cast<NodeId>(index));
   }
-  if (unknown > 0) fail_unknown_row(first_unknown, row_of_first, unknown - 1, kind);
   return found;
+}
+
+std::vector<NodeId> PythonNames::find_all(nb::handle names, const char* kind) const {
+  Found found = find_known(names, kind);
+  check_all_known(found, kind);
+  return std::move(found.indices);
+}
+
+void PythonNames::check_all_known(const Found& found, const char* kind) {
+  if (found.unknown.empty()) return;
+  fail_unknown_row(found.unknown_names[0], found.unknown.front(), found.unknown.size() - 1, kind);
 }
 
 void PythonNames::add(nb::handle plain) {
@@ -207,7 +243,36 @@ nb::object PythonNames::name(std::size_t index) const {
   return nb::borrow<nb::list>(names_)[index];
 }
 
+void PythonNames::add_nobody() {
+  stop_sharing();
+  nb::borrow<nb::list>(names_).append(nb::none());
+  ++count_;
+  ++removed_;
+}
+
+void PythonNames::remove(std::span<const NodeId> indices) {
+  if (indices.empty()) return;
+  stop_sharing();
+  const auto names = nb::borrow<nb::list>(names_);
+  const auto index = nb::borrow<nb::dict>(index_);
+  for (const NodeId one : indices) {
+    const nb::object key = key_of(names[one]);
+    if (PyDict_DelItem(index.ptr(), key.ptr()) != 0) throw nb::python_error();
+    names[one] = nb::none();
+    ++removed_;
+  }
+}
+
 nb::list PythonNames::list() const {
+  if (removed_ == 0) return slots();
+  nb::list names;
+  for (const nb::handle name : slots()) {
+    if (!name.is_none()) names.append(name);
+  }
+  return names;
+}
+
+nb::list PythonNames::slots() const {
   if (!are_numbers()) return nb::list(names_);
   nb::list numbers;
   for (std::size_t k = 0; k < count_; ++k) numbers.append(k);
@@ -217,13 +282,22 @@ nb::list PythonNames::list() const {
 Names PythonNames::texts() const {
   Names result;
   if (are_numbers()) return result;
-  const nb::list names = list();
+  const nb::list names = slots();
   bool numbers = true;
   for (std::size_t k = 0; k < count_; ++k) {
+    if (nb::handle(names[k]).is_none()) {
+      result.insert_nameless();
+      continue;
+    }
     numbers = numbers && is_number(key_of(names[k]), k);
     result.insert(text_of(names[k]));
   }
   return numbers ? Names() : result;
+}
+
+bool are_many(nb::handle users) {
+  if (PyUnicode_CheckExact(users.ptr()) != 0 || PyLong_CheckExact(users.ptr()) != 0) return false;  // the usual ones
+  return PyList_Check(users.ptr()) != 0 || is_column(users);
 }
 
 nb::tuple numbered_names(nb::handle names, std::size_t per_row, const std::string& argument, nb::handle known) {

@@ -113,18 +113,32 @@ data::ContextOptions context_options(const nb::dict& given) {
   return options;
 }
 
+data::OwnFilesOptions own_files_options(const nb::dict& given) {
+  data::OwnFilesOptions options{.items = data::ItemFields::automatic, .contexts = context_options(given)};
+  options.edges.drop_self_loops = bool_argument(nb::object(given["drop_self_loops"]), "drop_self_loops");
+  options.repeated_payoffs =
+      data::repeated_payoffs_named(text_argument(nb::object(given["repeated_payoffs"]), "repeated_payoffs"));
+  return options;
+}
+
+PythonDataset read_own_files(const std::string& folder, const nb::dict& options) {
+  data::OwnFilesOptions own = own_files_options(options);
+  std::vector<std::string> warnings;
+  own.edges.warn = [&warnings](const std::string& sentence) { warnings.push_back(sentence); };
+  data::Dataset data = without_gil([&] { return data::read_own_files(folder, own); });
+  for (const std::string& sentence : warnings) nb::module_::import_("goblin._graph").attr("warn")(decoded(sentence));
+  return wrapped(std::move(data));
+}
+
 PythonDataset read(const std::string& kind, const std::string& folder, const nb::dict& options,
                    const std::string& cache) {
+  if (kind == "files") return read_own_files(folder, options);
   const data::ContextOptions contexts = context_options(options);
   std::optional<data::Dataset> data;
   {
     const nb::gil_scoped_release released;
-    if (kind == "files") {
-      data = data::read_own_files(folder, {.items = data::ItemFields::automatic, .contexts = contexts});
-    } else {
-      const data::ReadOptions read_options{.contexts = contexts, .cache = cache};
-      data = kind == "lastfm" ? data::read_lastfm(folder, read_options) : data::read_delicious(folder, read_options);
-    }
+    const data::ReadOptions read_options{.contexts = contexts, .cache = cache};
+    data = kind == "lastfm" ? data::read_lastfm(folder, read_options) : data::read_delicious(folder, read_options);
   }
   return wrapped(*std::move(data));
 }

@@ -2,12 +2,15 @@
 
 #include "bandit/capacity.hpp"
 #include "bandit/checks.hpp"
+#include "bandit/complete_contexts.hpp"
 #include "bandit/node_priors.hpp"
 #include "bandit/online_clusters.hpp"
 #include "bandit/state.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
+#include "belief/work.hpp"
 #include "goblin/error.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,11 +42,22 @@ void check_item(std::string_view list, std::size_t k, const Check& check) {
   }
 }
 
+std::string describe_node(const Graph& nodes, NodeId node) {
+  return nodes.has_names() ? fmt::format("user '{}' (node {})", nodes.names()[node], node)
+                           : fmt::format("node {}", node);
+}
+
+/// The options with the ridge that is used.
+BanditOptions with_ridge(Policy policy, BanditOptions options) {
+  if (!options.ridge) options.ridge = info_of(policy).usual_ridge;
+  return options;
+}
+
 /// Throws std::invalid_argument if edges, to the hub or between friends, are too heavy beside the ridges.
 void check_beside_hub(const Graph& users, const BanditOptions& options) {
   check_hub(options.hub, users.node_count(), Limits::coupling * options.hub.ridge);
   for (NodeId user = 0; user < users.node_count(); ++user) {
-    const double ridge = user < options.node_ridges.size() ? options.node_ridges[user] : options.ridge;
+    const double ridge = user < options.node_ridges.size() ? options.node_ridges[user] : *options.ridge;
     check_hub_beside_user(options.hub, ridge);
     const double room = Limits::coupling * ridge - options.hub.weight;
     if (options.coupling * users.degree(user) <= room) continue;
@@ -97,7 +111,8 @@ Bandit Bandit::dynucb(const Graph& users, const BanditOptions& options) {
 }
 
 std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
-                                   const BanditOptions& options) {
+                                   const BanditOptions& given) {
+  const BanditOptions options = with_ridge(policy, given);
   check_options(options);
   check_policy(policy, options);
   check_clusters(policy, users.node_count(), clusters);
@@ -106,7 +121,8 @@ std::size_t Bandit::estimate_bytes(Policy policy, const Graph& users, std::span<
   return bandit_bytes(policy, users, clusters, options);
 }
 
-Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options) {
+Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& given) {
+  const BanditOptions options = with_ridge(policy, given);
   check_options(options);
   check_policy(policy, options);
   check_forgetting(policy, options);
@@ -120,9 +136,9 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
   const bool normalized = options.laplacian == Laplacian::normalized;
   if (normalized) ridges = normalized_ridges(options, nodes);
   for (NodeId node = 0; !has_hub(policy) && !normalized && node < nodes.node_count(); ++node) {
-    const double ridge = ridges.empty() ? options.ridge : ridges[node];
+    const double ridge = ridges.empty() ? *options.ridge : ridges[node];
     check_degree(nodes.degree(node), Limits::coupling * ridge / coupling,
-                 [node] { return fmt::format("node {}", node); });
+                 [&, node] { return describe_node(nodes, node); });
   }
   check_fits(policy, users, clusters, options);
   auto online_clusters = make_online_clusters(policy, users, options);
@@ -133,7 +149,7 @@ Bandit Bandit::make(Policy policy, const Graph& users, std::span<const NodeId> c
     clusters = found.of;
   }
   const PriorMatrix prior =
-      ridges.empty() ? PriorMatrix(nodes, options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
+      ridges.empty() ? PriorMatrix(nodes, *options.ridge, coupling) : PriorMatrix(nodes, std::move(ridges), coupling);
   std::optional<std::size_t> users_with_evidence;
   if (keeps_user_evidence(policy, options)) users_with_evidence = users.node_count();
   return Bandit(std::unique_ptr<State>(new State(options, UserMap(policy, users, clusters, options, found.count),
@@ -182,7 +198,7 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
   for (std::size_t arm = 0; arm < count; ++arm) {
     if (!allowed.empty() && allowed[arm] == 0) continue;
     try {
-      check_context(numbers.subspan(arm * d, d), d, longest);
+      check_context(numbers.subspan(arm * d, d), options, longest);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(fmt::format("candidate {}: {}", arm, error.what()));
     }
@@ -190,14 +206,16 @@ Choice Bandit::State::judge(UserRef user, Contexts contexts, Mask allowed, const
 
   for (auto* values : {&decision.scores, &decision.means, &decision.widths, &decision.bounds}) values->resize(count);
   decision.engine = belief.engine(node);
-  std::vector<double> covariance(choice.needs_covariance() ? d * d : 0);
-  belief.evaluate(who, node, numbers, allowed,
+  std::vector<double> covariance(choice.needs_covariance() ? options.weight_count() * options.weight_count() : 0);
+  CompleteContexts room(options, count);
+  const auto complete = room.complete(numbers);
+  belief.evaluate(who, node, complete, allowed,
                   {.means = decision.means,
                    .variances = decision.widths,
                    .mean_errors = decision.bounds,
                    .variance_errors = decision.scores},
                   covariance);
-  choice.score(known, numbers, allowed, std::move(covariance), decision);
+  choice.score(known, complete, allowed, std::move(covariance), decision);
   return choice;
 }
 
@@ -222,32 +240,36 @@ std::vector<double> Bandit::probabilities(UserRef user, Contexts contexts, Mask 
 
 SolveSummary Bandit::update(UserRef user, std::span<const double> context, double reward) {
   check(user, context, reward);
-  const RewardWindow::Entry one{state().users.user(user), context.data(), reward};
+  CompleteContexts room(state().options, 1);
+  const RewardWindow::Entry one{state().users.user(user), room.complete(context).data(), reward};
   return state().learn({&one, 1});
 }
 
 SolveSummary Bandit::update(std::span<const Observation> batch) {
   check(batch);
+  CompleteContexts room(state().options, batch.size());
   std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(batch.size());
   for (const Observation& one : batch) {
-    rewards.push_back({state().users.user(one.user), one.context.data(), one.reward});
+    rewards.push_back({state().users.user(one.user), room.complete(one.context).data(), one.reward});
   }
   return state().learn(rewards);
 }
 
 SolveSummary Bandit::update(const RewardTable& table) {
   check(table);
+  CompleteContexts room(state().options, table.users.size());
+  const auto contexts = room.complete(table.contexts);
   std::vector<RewardWindow::Entry> rewards;
   rewards.reserve(table.users.size());
   for (std::size_t k = 0; k < table.users.size(); ++k) {
-    rewards.push_back({table.users[k], table.contexts.data() + k * state().options.dimension, table.rewards[k]});
+    rewards.push_back({table.users[k], contexts.data() + k * weight_count(), table.rewards[k]});
   }
   return state().learn(rewards);
 }
 
 SolveSummary Bandit::State::learn_in_order(std::span<const RewardWindow::Entry> rewards) {
-  const auto learn_one = [d = options.dimension](State& state, const RewardWindow::Entry& one) {
+  const auto learn_one = [d = options.weight_count()](State& state, const RewardWindow::Entry& one) {
     const NodeId node = state.users.node_of(one.user);
     SolveSummary summary = state.belief.learn(one.user, node, {one.context, d}, one.reward);
     const UserEvidence evidence = state.belief.evidence(one.user, node);
@@ -264,7 +286,7 @@ SolveSummary Bandit::State::move(std::span<const UsersMove> moves) {
   belief.exclusively([&] {
     const NodeId from = users.cluster_of(moves.front().users.front());
     users.move_users(from, moves);
-    while (belief.node_count() < users.node_count()) belief.add_node(options.ridge);
+    while (belief.node_count() < users.node_count()) belief.add_node(*options.ridge);
     summary = belief.move_evidence(from, moves, users.members(from));
   });
   return summary;
@@ -290,7 +312,7 @@ SolveSummary Bandit::State::change_in_a_copy(std::size_t count,
 void Bandit::check(UserRef user, std::span<const double> context, double reward) const {
   const State& state = this->state();
   const NodeId who = state.users.user(user);
-  check_context(context, state.options.dimension, state.belief.longest_context(who, state.users.node_of(who)));
+  check_context(context, state.options, state.belief.longest_context(who, state.users.node_of(who)));
   check_reward(reward);
 }
 
@@ -326,15 +348,20 @@ void Bandit::check_new_user(std::span<const double> context, double reward) cons
   const Policy policy = state.users.policy();
   const auto user = static_cast<NodeId>(user_count());
   const bool shares = (policy == Policy::linucb_sin || policy == Policy::linucb_hash) && state.belief.node_count() > 0;
-  double longest = shares ? state.belief.longest_context(user, 0) : Limits::length * std::sqrt(state.options.ridge);
+  double longest = shares ? state.belief.longest_context(user, 0) : Limits::length * std::sqrt(*state.options.ridge);
   if (has_hub(policy)) longest = std::min(longest, state.belief.longest_context(user, hub_node));
-  check_context(context, state.options.dimension, longest);
+  check_context(context, state.options, longest);
   check_reward(reward);
 }
 
 NodeId Bandit::add_user(std::string_view name, std::optional<NodeId> cluster) {
   const NodeId user = add_user_alone(name, cluster);
-  join_to_hub(user);
+  try {
+    join_to_hub(user);
+  } catch (...) {
+    remove_user_alone(user);
+    throw;
+  }
   return user;
 }
 
@@ -342,14 +369,22 @@ void Bandit::join_to_hub(NodeId user) {
   if (const auto edge = state().users.hub_edge(user)) state().belief.join_new_node(*edge);
 }
 
+/// Where there was no memory for the way back from the hub either, the user stays.
+void Bandit::remove_user_alone(NodeId user) {
+  State& state = this->state();
+  if (!state.belief.is_alone(state.users.node_of(user))) return;
+  state.users.keep_first(user, state.users.cluster_count());
+  state.belief.keep_first(user, state.users.node_count());
+}
+
 /// Throws what may keep a new user from being joined to the hub.
 void Bandit::State::check_new_hub_edge() const {
   const auto new_user = static_cast<NodeId>(users.user_count());
   const auto edge = users.hub_edge(new_user);
   if (!edge) return;
-  check_hub(options.hub, users.user_count() + 1, belief.largest_degree(hub_node));
-  check_hub_beside_user(options.hub, options.ridge);
-  belief.check_joins_fit(std::span(&*edge, 1));
+  check_hub(options.hub, users.present_count() + 1, belief.largest_degree(hub_node));
+  check_hub_beside_user(options.hub, *options.ridge);
+  belief.check_joins_fit(std::span(&*edge, 1), *options.ridge);
 }
 
 NodeId Bandit::add_user_alone(std::string_view name, std::optional<NodeId> cluster) {
@@ -373,11 +408,22 @@ NodeId Bandit::add_user_alone(std::string_view name, std::optional<NodeId> clust
         fmt::format("cluster: {} (must be at most the number of clusters, {})", *cluster, state.users.cluster_count()));
   }
   state.check_new_hub_edge();
-  if (state.online_clusters) cluster = state.online_clusters->add_user(state.users);
-  const NodeId user = state.users.add_user(name, cluster);
-  if (state.belief.has_user_evidence()) state.belief.add_user();
-  while (state.users.node_count() > state.belief.node_count()) state.belief.add_node(state.options.ridge);
-  return user;
+  const std::size_t users = state.users.user_count();
+  const std::size_t clusters = state.users.cluster_count();
+  const std::size_t nodes = state.belief.node_count();
+  try {
+    if (state.online_clusters) cluster = state.online_clusters->add_user(state.users);
+    const NodeId user = state.users.add_user(name, cluster);
+    if (state.belief.has_user_evidence()) state.belief.add_user();
+    while (state.users.node_count() > state.belief.node_count()) state.belief.add_node(*state.options.ridge);
+    if (state.online_clusters) state.online_clusters->joined(*cluster);
+    return user;
+  } catch (...) {
+    if (state.online_clusters) state.online_clusters->keep_first(users);
+    state.users.keep_first(users, clusters);
+    state.belief.keep_first(users, nodes);
+    throw;
+  }
 }
 
 namespace {
@@ -458,7 +504,7 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
                      [&] { return users.describe_node(node); });
       });
     }
-    belief.check_joins_fit(joined);
+    belief.check_joins_fit(joined, *options.ridge);
     return belief.set_edges(edges);
   } catch (...) {
     for (auto edge = done.rbegin(); edge != done.rend(); ++edge) users.set_weight(edge->a, edge->b, edge->before);
@@ -466,10 +512,11 @@ SolveSummary change_edges(const BanditOptions& options, UserMap& users, Belief& 
   }
 }
 
+constexpr auto plainly = [](std::size_t /*k*/, const auto& call) { call(); };
+
 }  // namespace
 
 SolveSummary Bandit::State::change_edge(const EdgeChange& change) {
-  const auto plainly = [](std::size_t /*k*/, const auto& call) { call(); };
   if (!online_clusters) return change_edges(options, users, belief, std::span(&change, 1), plainly);
   const NewWeight weight(users, change);
   SolveSummary summary = change_edges(options, users, belief, std::span(&change, 1), plainly);
@@ -496,6 +543,63 @@ SolveSummary Bandit::update_edges(std::span<const EdgeChange> changes) {
   });
 }
 
+SolveSummary Bandit::State::remove_user(NodeId user) {
+  std::vector<EdgeChange> edges;
+  users.for_each_friend(user, [&](NodeId other, double /*weight*/) { edges.push_back({user, other, 0.0}); });
+  SolveSummary summary = change_edges(options, users, belief, edges, plainly);
+  const NodeId node = users.node_of(user);
+  if (auto edge = users.hub_edge(user)) {
+    edge->weight = 0.0;
+    summary.add(belief.set_edges(std::span(&*edge, 1)));
+  }
+  std::vector<NodeId> stay;
+  if (!has_node_per_user(users.policy())) {
+    users.for_each_user_of(node, [&](NodeId other) {
+      if (other != user) stay.push_back(other);
+    });
+  }
+  std::vector<UserReward> rewards;
+  for (std::size_t k = 0; window && k < window->size(); ++k) {
+    if ((*window)[k].user == user) rewards.push_back(at_node((*window)[k]));
+  }
+  summary.add(belief.forget_user(user, node, rewards, stay));
+  if (online_clusters) summary.add(move(online_clusters->remove_user(user, users)));
+  users.remove_user(user);
+  if (window) {
+    window->remove(user);
+    belief.set_bytes_beside(window->bytes());
+  }
+  return summary;
+}
+
+SolveSummary Bandit::remove_users(std::span<const UserRef> users) {
+  State& state = this->state();
+  for (std::size_t k = 0; k < users.size(); ++k) {
+    check_item("users", k, [&] { (void)state.users.user(users[k]); });
+  }
+  if (!has_node_per_user(state.users.policy()) && !state.belief.has_user_evidence()) {
+    throw std::invalid_argument(
+        "evidence_per_node: true (must be false where users are removed: what a user brought cannot be told apart)");
+  }
+  // Each user is a share of the whole, in several steps.
+  const Work all{.threads = 1, .spare_bytes = {}, .progress = never_back(state.options.engine.progress)};
+  const auto share = [&](std::size_t count) { return static_cast<double>(count) / static_cast<double>(users.size()); };
+  return state.change_in_a_copy(users.size(), [&](State& copy, std::size_t k) {
+    SolveSummary summary;
+    copy.belief.set_progress(all.part(share(k), share(k + 1)).progress);
+    check_item("users", k, [&] { summary = copy.remove_user(copy.users.user(users[k])); });
+    if (k + 1 < users.size()) return summary;
+    copy.belief.set_progress(copy.options.engine.progress);
+    copy.users.free_names();
+    return summary;
+  });
+}
+
+SolveSummary Bandit::remove_user(UserRef user) {
+  const UserRef index = this->user(user);
+  return remove_users(std::span(&index, 1));
+}
+
 SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   State& state = this->state();
   const Policy policy = state.users.policy();
@@ -518,10 +622,11 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
   const NodeId from = state.users.cluster_of(who);
   if (cluster == from) return {};
   const std::size_t clusters_before = state.users.cluster_count();
-  const auto edges = state.users.move_user(who, cluster);
   const std::size_t nodes_before = state.belief.node_count();
-  const std::size_t nodes = state.users.node_count();
+  SolveSummary summary;
   try {
+    const auto edges = state.users.move_user(who, cluster);
+    const std::size_t nodes = state.users.node_count();
     // A node that is new has no edges yet, and the common ridge.
     const auto weight_of = [&](const UserMap::NodeEdge& edge) {
       return std::max(edge.a, edge.b) < nodes_before ? state.belief.edge_weight(edge.a, edge.b) : 0.0;
@@ -540,24 +645,33 @@ SolveSummary Bandit::move_user(UserRef user, NodeId cluster) {
       if (node < nodes_before) {
         check_degree(state.belief.degree(node) + gain, state.belief.largest_degree(node), whose);
       } else {
-        check_degree(gain, Limits::coupling * state.options.ridge / state.options.coupling, whose);
+        check_degree(gain, Limits::coupling * *state.options.ridge / state.options.coupling, whose);
       }
     }
-    state.belief.check_joins_fit(joined);
+    state.belief.check_joins_fit(joined, *state.options.ridge);
+    std::vector<Edge> before;
+    std::vector<Edge> changed;
+    before.reserve(edges.size());
+    changed.reserve(edges.size());
+    for (const auto& edge : edges) {
+      before.push_back({edge.a, edge.b, weight_of(edge)});
+      changed.push_back({edge.a, edge.b, edge.weight});
+    }
+    while (state.belief.node_count() < nodes) state.belief.add_node(*state.options.ridge);
+    summary.add(state.belief.set_edges(changed));
+    if (policy == Policy::gob_lin_macro) {
+      try {
+        const UsersMove move{.users = {who}, .to = cluster};
+        summary.add(state.belief.move_evidence(from, std::span(&move, 1), state.users.members(from)));
+      } catch (...) {
+        state.belief.take_edges_back(before);
+        throw;
+      }
+    }
   } catch (...) {
-    state.users.move_user(who, from);
-    state.users.drop_clusters(clusters_before);
+    state.users.move_back(who, from, clusters_before);
+    state.belief.keep_first(state.users.user_count(), nodes_before);
     throw;
-  }
-  while (state.belief.node_count() < nodes) state.belief.add_node(state.options.ridge);
-  SolveSummary summary;
-  std::vector<Edge> changed;
-  changed.reserve(edges.size());
-  for (const auto& edge : edges) changed.push_back({edge.a, edge.b, edge.weight});
-  summary.add(state.belief.set_edges(changed));
-  if (policy == Policy::gob_lin_macro) {
-    const UsersMove move{.users = {who}, .to = cluster};
-    summary.add(state.belief.move_evidence(from, std::span(&move, 1), state.users.members(from)));
   }
   return summary;
 }
@@ -620,14 +734,14 @@ UserEvidence Bandit::evidence(UserRef user) const {
 }
 
 std::vector<double> Bandit::mean(UserRef user) const {
-  std::vector<double> result(state().options.dimension);
+  std::vector<double> result(weight_count());
   const NodeId who = this->user(user);
   state().belief.mean(who, state().users.node_of(who), result);
   return result;
 }
 
 std::vector<double> Bandit::covariance(UserRef user) const {
-  std::vector<double> result(state().options.dimension * state().options.dimension);
+  std::vector<double> result(weight_count() * weight_count());
   const NodeId who = this->user(user);
   state().belief.covariance(who, state().users.node_of(who), result);
   return result;
@@ -637,7 +751,7 @@ SolveSummary Bandit::rebuild() { return state().belief.rebuild(); }
 
 double Bandit::smoothness(std::span<const double> user_vectors) const {
   const State& state = this->state();
-  const std::size_t d = state.options.dimension;
+  const std::size_t d = weight_count();
   if (user_vectors.size() != user_count() * d) {
     throw std::invalid_argument(fmt::format("user_vectors: {} numbers (must be {} for each of the {} users)",
                                             user_vectors.size(), d, user_count()));
@@ -646,45 +760,36 @@ double Bandit::smoothness(std::span<const double> user_vectors) const {
     throw std::invalid_argument(
         fmt::format("policy: {} (must be one whose nodes have vectors like those of users)", name_of(policy())));
   }
-  /// |a / factor_a - b / factor_b|^2: vectors of nodes are those of their users behind the lens.
-  const auto squared_distance = [&](std::span<const double> a, std::span<const double> b, double factor_a = 1.0,
-                                    double factor_b = 1.0) {
-    double total = 0.0;
-    for (std::size_t k = 0; k < d; ++k) {
-      const double difference = a[k] / factor_a - b[k] / factor_b;
-      total += difference * difference;
-    }
-    return total;
-  };
-  const auto factor = [&](NodeId node) { return state.belief.lenses().factor(node); };
-  const std::vector<double> zero(d, 0.0);
-  std::vector<std::span<const double>> node_vectors(state.belief.node_count(), zero);
-  std::vector<bool> seen(node_vectors.size(), false);
+  // The vectors of nodes are those of their users behind the lens, divided by its factor.
+  std::vector<double> node_vectors(state.belief.node_count() * d, 0.0);
+  const auto of_node = [&](NodeId node) { return std::span(node_vectors).subspan(node * d, d); };
+  std::vector<bool> seen(state.belief.node_count(), false);
   for (NodeId user = 0; user < user_count(); ++user) {
+    if (state.users.is_removed(user)) continue;
     const NodeId node = state.users.node_of(user);
-    const auto vector = user_vectors.subspan(user * d, d);
-    if (seen[node] && squared_distance(node_vectors[node], vector) > 0.0) {
+    std::vector<double> vector(d);
+    for (std::size_t k = 0; k < d; ++k) vector[k] = user_vectors[user * d + k] / state.belief.lenses().factor(node);
+    if (seen[node] && squared_distance(of_node(node), vector) > 0.0) {
       throw std::invalid_argument(
           fmt::format("user_vectors: user {} differs from another of the same node (must be equal)", user));
     }
-    node_vectors[node] = vector;
+    std::copy(vector.begin(), vector.end(), of_node(node).begin());
     seen[node] = true;
   }
-  std::vector<double> of_hub(d, 0.0);
   if (has_hub(policy())) {
     // What the sum's derivative is zero at: the users' average, drawn to zero by the hub's ridge.
     const double weight = state.options.hub.weight;
-    const double precision = state.options.hub.ridge + weight * static_cast<double>(user_count());
-    for (std::size_t k = 0; k < user_vectors.size(); ++k) of_hub[k % d] += weight / precision * user_vectors[k];
-    node_vectors[hub_node] = of_hub;
+    const double precision = state.options.hub.ridge + weight * static_cast<double>(state.users.present_count());
+    for (std::size_t k = 0; k < user_vectors.size(); ++k) {
+      if (!state.users.is_removed(k / d)) of_node(hub_node)[k % d] += weight / precision * user_vectors[k];
+    }
   }
   double total = 0.0;
-  for (NodeId node = 0; node < node_vectors.size(); ++node) {
-    total += state.belief.ridge(node) * squared_distance(node_vectors[node], zero, factor(node));
+  for (NodeId node = 0; node < state.belief.node_count(); ++node) {
+    total += state.belief.ridge(node) * squared_length(of_node(node));
   }
   for (const Edge& edge : node_graph().edges()) {
-    total += state.belief.coupling() * edge.weight *
-             squared_distance(node_vectors[edge.a], node_vectors[edge.b], factor(edge.a), factor(edge.b));
+    total += state.belief.coupling() * edge.weight * squared_distance(of_node(edge.a), of_node(edge.b));
   }
   return total;
 }
@@ -694,6 +799,7 @@ double Bandit::prior_precision() const {
   if (state.belief.lenses().hash()) {
     double stretch = std::sqrt(2.0);
     for (NodeId user = 0; user < user_count(); ++user) {
+      if (state.users.is_removed(user)) continue;
       stretch = std::max(stretch, state.belief.lenses().of(user, 0).stretch());
     }
     return state.smallest_ridge / (stretch * stretch);
@@ -703,6 +809,7 @@ double Bandit::prior_precision() const {
   const double weight = state.options.hub.weight;
   double of_hub = state.options.hub.ridge;
   for (NodeId user = 0; user < user_count(); ++user) {
+    if (state.users.is_removed(user)) continue;
     const double ridge = state.belief.ridge(state.users.node_of(user));
     of_hub += weight * ridge / (ridge + weight);
   }
@@ -721,7 +828,7 @@ BanditSummary Bandit::summary() const {
   BanditSummary summary{.policy = policy(),
                         .exploration = exploration(),
                         .asked_engine = asked,
-                        .users = user_count(),
+                        .users = state.users.present_count(),
                         .nodes = node_count(),
                         .clusters = state.users.used_cluster_count(),
                         .edges = 0,

@@ -32,7 +32,7 @@ std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const Node
   const bool twice = has_node_per_user(policy) && keeps_user_evidence(policy, options);
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
-  total = saturating_add(total, byte_count(RewardWindow::bytes(options.dimension, options.forgetting.window)));
+  total = saturating_add(total, byte_count(RewardWindow::bytes(options.weight_count(), options.forgetting.window)));
   const Components components = nodes.components();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
@@ -73,7 +73,7 @@ void check_fits(Policy policy, const Graph& users, std::span<const NodeId> clust
     for (const Policy other : {Policy::linucb_ind, Policy::linucb_sin}) {
       if (other != policy) consider(other, EngineKind::automatic, std::string(name_of(other)));
     }
-    const std::size_t window = byte_count(RewardWindow::bytes(options.dimension, options.forgetting.window));
+    const std::size_t window = byte_count(RewardWindow::bytes(options.weight_count(), options.forgetting.window));
     if (fitting.empty() && window > available / 2) {
       return fmt::format("nothing fits: take a smaller window, which takes {}", readable_bytes(window));
     }

@@ -36,8 +36,8 @@ void check_degree(double degree, double largest, const Whose& whose) {
   if (!(degree <= largest)) refuse_degree(degree, largest, whose());
 }
 
-/// `longest` is the length that a context may have at most.
-void check_context(std::span<const double> context, std::size_t dimension, double longest);
+/// `longest` is the length that a context may have at most, with the 1 of the intercept where there is one.
+void check_context(std::span<const double> context, const BanditOptions& options, double longest);
 
 void check_reward(double reward);
 

@@ -5,6 +5,7 @@
 #include "goblin/random.hpp"
 #include "graph/cut_off.hpp"
 #include "graph/graph_binary.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,7 @@ Graph first_graph(const Graph& users, const ClubOptions& options) {
 Club::Club(const Graph& users, const BanditOptions& options)
     : options_(options.club),
       alike_(first_graph(users, options.club)),
-      estimates_(options.dimension, options.ridge, users.node_count()) {}
+      estimates_(options.weight_count(), *options.ridge, users.node_count()) {}
 
 Club::Labels Club::first_labels() const {
   const Components components = alike_.snapshot().components();
@@ -68,10 +69,18 @@ std::vector<UsersMove> Club::split(std::span<const NodeId> ends, const UserMap& 
 }
 
 /// The number of a cluster that nobody is in: the lowest, or a new one.
+NodeId Club::next_number(const UserMap& users) const {
+  return unused_.empty() ? std::max(numbered_, users.cluster_count()) : *unused_.begin();
+}
+
+void Club::take(NodeId number) {
+  if (unused_.erase(number) == 0) numbered_ = number + 1;
+}
+
 NodeId Club::take_number(const UserMap& users) {
-  if (!unused_.empty()) return unused_.extract(unused_.begin()).value();
-  numbered_ = std::max(numbered_, users.cluster_count());
-  return numbered_++;
+  const NodeId number = next_number(users);
+  take(number);
+  return number;
 }
 
 std::vector<UsersMove> Club::change_friends(NodeId a, NodeId b, bool are_friends, const UserMap& users) {
@@ -94,7 +103,27 @@ std::vector<UsersMove> Club::change_friends(NodeId a, NodeId b, bool are_friends
 NodeId Club::add_user(const UserMap& users) {
   alike_.add_nodes(1);
   estimates_.add_user();
-  return take_number(users);
+  return next_number(users);
+}
+
+void Club::keep_first(std::size_t users) {
+  alike_.keep_first(users);
+  estimates_.keep_first(users);
+}
+
+std::vector<UsersMove> Club::remove_user(NodeId user, const UserMap& users) {
+  estimates_.clear(user);
+  std::vector<NodeId> ends{user};
+  ends.insert(ends.end(), alike_.neighbours(user).begin(), alike_.neighbours(user).end());
+  for (const NodeId other : std::span(ends).subspan(1)) alike_.set_weight(user, other, 0.0);
+  std::vector<UsersMove> moves = split(ends, users);
+  // The user is alone by now, and goes.
+  NodeId alone = users.cluster_of(user);
+  for (const UsersMove& move : moves) {
+    if (move.users.front() == user) alone = move.to;
+  }
+  unused_.insert(alone);
+  return moves;
 }
 
 std::size_t Club::bytes() const { return sizeof(*this) + alike_.bytes() + estimates_.bytes(); }
@@ -114,7 +143,7 @@ void Club::save(BinaryWriter& out) const { save_graph(out, Graph(alike_.node_cou
 Club::Club(BinaryReader& in, const BanditOptions& options, const UserMap& users, const Belief& belief)
     : options_(options.club),
       alike_(load_graph(in)),
-      estimates_(options.dimension, options.ridge, users.user_count()),
+      estimates_(options.weight_count(), *options.ridge, users.user_count()),
       numbered_(users.cluster_count()) {
   in.expect(alike_.node_count() == users.user_count(), "the users of the graph of those who are alike");
   for (NodeId user = 0; user < users.user_count(); ++user) {
@@ -126,7 +155,8 @@ Club::Club(BinaryReader& in, const BanditOptions& options, const UserMap& users,
   for (NodeId cluster = 0; cluster < users.cluster_count(); ++cluster) {
     if (users.members(cluster).empty()) unused_.insert(cluster);
   }
-  in.expect(alike_.snapshot().components().count() == users.cluster_count() - unused_.size(),
+  for (const NodeId user : users.removed()) in.expect(alike_.neighbours(user).empty(), "users alike to one removed");
+  in.expect(alike_.snapshot().components().count() - users.removed().size() == users.cluster_count() - unused_.size(),
             "a cluster that is not connected");
 }
 

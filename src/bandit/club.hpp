@@ -39,6 +39,10 @@ class Club final : public OnlineClusters {
                                                       const UserMap& users) override;
   /// A cluster of one, whatever the graph was at first: edges to users of several clusters would join them.
   [[nodiscard]] NodeId add_user(const UserMap& users) override;
+  /// Users whom only this one held together are in one cluster no more.
+  [[nodiscard]] std::vector<UsersMove> remove_user(NodeId user, const UserMap& users) override;
+  void joined(NodeId cluster) override { take(cluster); }
+  void keep_first(std::size_t users) override;
   [[nodiscard]] std::size_t bytes() const override;
   void save(BinaryWriter& out) const override;
 
@@ -46,6 +50,8 @@ class Club final : public OnlineClusters {
 
  private:
   [[nodiscard]] std::vector<UsersMove> split(std::span<const NodeId> ends, const UserMap& users);
+  [[nodiscard]] NodeId next_number(const UserMap& users) const;
+  void take(NodeId number);
   NodeId take_number(const UserMap& users);
 
   ClubOptions options_;

@@ -2,6 +2,7 @@
 
 #include "binary.hpp"
 #include "goblin/random.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,8 @@ constexpr NodeId nobody = std::numeric_limits<NodeId>::max();
 
 Dynucb::Dynucb(std::size_t users, const BanditOptions& options)
     : options_(options.dynucb),
-      estimates_(options.dimension, options.ridge, users),
-      sums_(options_.clusters * options.dimension, 0.0),
+      estimates_(options.weight_count(), *options.ridge, users),
+      sums_(options_.clusters * options.weight_count(), 0.0),
       followed_(options_.clusters, 0) {}
 
 /// Keyed by the user, so that it does not matter who else there is.
@@ -80,6 +81,13 @@ NodeId Dynucb::add_user(const UserMap& users) {
   return first_cluster(static_cast<NodeId>(users.user_count()));
 }
 
+std::vector<UsersMove> Dynucb::remove_user(NodeId user, const UserMap& users) {
+  estimates_.clear(user);
+  const NodeId cluster = users.cluster_of(user);
+  sum_up(cluster, users.members(cluster), user);
+  return {};
+}
+
 std::size_t Dynucb::bytes() const {
   return sizeof(*this) + estimates_.bytes() + (sums_.capacity() + followed_.capacity()) * sizeof(double);
 }
@@ -87,7 +95,7 @@ std::size_t Dynucb::bytes() const {
 double Dynucb::bytes_at_most(std::size_t users, const BanditOptions& options) {
   constexpr double a_user = 24.0;  // what is noted beside the estimate
   return a_user * static_cast<double>(users) +
-         8.0 * static_cast<double>(options.dynucb.clusters) * static_cast<double>(options.dimension + 1);
+         8.0 * static_cast<double>(options.dynucb.clusters) * static_cast<double>(options.weight_count() + 1);
 }
 
 void Dynucb::save(BinaryWriter& out) const {
@@ -96,9 +104,9 @@ void Dynucb::save(BinaryWriter& out) const {
 }
 
 Dynucb::Dynucb(BinaryReader& in, const BanditOptions& options, const UserMap& users, const Belief& belief)
-    : options_(options.dynucb), estimates_(options.dimension, options.ridge, users.user_count()) {
+    : options_(options.dynucb), estimates_(options.weight_count(), *options.ridge, users.user_count()) {
   in.expect(users.cluster_count() == options_.clusters, "the number of clusters");
-  sums_ = in.array<double>(options_.clusters * options.dimension, "the sums of estimates");
+  sums_ = in.array<double>(options_.clusters * options.weight_count(), "the sums of estimates");
   followed_ = in.array<std::uint64_t>(options_.clusters, "what the sums have followed");
   for (const double value : sums_) in.expect(std::isfinite(value), "a sum of estimates");
   for (NodeId user = 0; user < users.user_count(); ++user) {

@@ -26,6 +26,8 @@ class Dynucb final : public OnlineClusters {
   [[nodiscard]] std::vector<UsersMove> learn(NodeId user, const UserEvidence& evidence, const UserMap& users) override;
   /// Where the user would have been put with the others.
   [[nodiscard]] NodeId add_user(const UserMap& users) override;
+  [[nodiscard]] std::vector<UsersMove> remove_user(NodeId user, const UserMap& users) override;
+  void keep_first(std::size_t users) override { estimates_.keep_first(users); }
   [[nodiscard]] std::size_t bytes() const override;
   void save(BinaryWriter& out) const override;
 

@@ -2,6 +2,7 @@
 
 #include "bandit/checks.hpp"
 #include "bandit/choice.hpp"
+#include "bandit/complete_contexts.hpp"
 #include "bandit/state.hpp"
 #include "goblin/bandit/explanation.hpp"
 
@@ -91,10 +92,10 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
   const State& state = this->state();
   const Belief& belief = state.belief;
   const UserMap& users = state.users;
-  const std::size_t d = state.options.dimension;
+  const std::size_t d = state.options.weight_count();
   const NodeId who = users.user(user);
   const NodeId node = users.node_of(who);
-  check_context(context, d, belief.longest_context(who, node));
+  check_context(context, state.options, belief.longest_context(who, node));
   if (k == 0) throw std::invalid_argument("k: 0 (must be at least 1)");
 
   Explanation result;
@@ -103,7 +104,8 @@ Explanation Bandit::explain(UserRef user, std::span<const double> context, std::
   result.own = result.per_node ? node : who;
   result.engine = belief.engine(node);
 
-  const Influence influence = belief.influence(who, node, context);
+  CompleteContexts room(state.options, 1);
+  const Influence influence = belief.influence(who, node, room.complete(context));
   result.solve = influence.solve;
   double own_noise = 0.0;
   double other_noise = 0.0;

@@ -42,6 +42,17 @@ void RewardWindow::push(const Entry& entry) {
   oldest_ = (oldest_ + 1) % capacity_;
 }
 
+void RewardWindow::remove(NodeId user) {
+  RewardWindow rest(dimension_, capacity_);
+  for (std::size_t k = 0; k < size(); ++k) {
+    const Entry entry = (*this)[k];
+    if (entry.user == user) continue;
+    rest.reserve(1);
+    rest.push(entry);
+  }
+  *this = std::move(rest);
+}
+
 std::size_t RewardWindow::bytes() const {
   return users_.capacity() * sizeof(NodeId) + numbers_.capacity() * sizeof(double);
 }
@@ -80,7 +91,7 @@ SolveSummary Bandit::State::learn(std::span<const RewardWindow::Entry> rewards) 
   if (options.forgetting.discount < 1.0) return learn_discounted(rewards);
   if (rewards.size() == 1) {
     const UserReward one = at_node(rewards[0]);
-    return belief.learn(one.user, one.node, {one.context, options.dimension}, one.reward);
+    return belief.learn(one.user, one.node, {one.context, options.weight_count()}, one.reward);
   }
   return belief.learn_many(at_nodes(rewards));
 }
@@ -121,7 +132,7 @@ SolveSummary Bandit::State::learn_in_window(std::span<const RewardWindow::Entry>
 /// All rewards of a user are one change: with k of them, what was known counts discount^k, and the j-th of them
 /// discount^(k - j).
 SolveSummary Bandit::State::learn_discounted(std::span<const RewardWindow::Entry> rewards) {
-  const std::size_t d = options.dimension;
+  const std::size_t d = options.weight_count();
   std::unordered_map<NodeId, double> factors;  // of what came before
   std::vector<double> numbers(rewards.size() * d);
   std::vector<UserReward> learned(rewards.size());

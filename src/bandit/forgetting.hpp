@@ -34,6 +34,9 @@ class RewardWindow {
   /// The newest; the oldest leaves if there is no place left.
   void push(const Entry& entry);
 
+  /// All of a user's rewards leave, wherever they are.
+  void remove(NodeId user);
+
   [[nodiscard]] std::size_t bytes() const;
   /// Once it is full.
   [[nodiscard]] static double bytes(std::size_t dimension, std::size_t capacity);

@@ -54,7 +54,7 @@ void check_same_edges(const UserMap& ours, const UserMap& theirs) {
 
 void check_same_clusters(const UserMap& ours, const UserMap& theirs) {
   for (NodeId user = 0; user < ours.clusters().size(); ++user) {
-    if (theirs.cluster_of(user) != ours.cluster_of(user)) {
+    if (!ours.is_removed(user) && theirs.cluster_of(user) != ours.cluster_of(user)) {
       refuse(fmt::format("cluster {} of user {}", theirs.cluster_of(user), ours.describe(user)), ours.cluster_of(user));
     }
   }
@@ -105,10 +105,10 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
     if (forgetting == Forgetting{}) continue;
     throw std::invalid_argument(
         forgetting.window > 0
-            ? fmt::format("forgetting.window: {} (must be 0 where bandits are merged: nothing says whose rewards are "
+            ? fmt::format("window: {} (must be 0 where bandits are merged: nothing says whose rewards are "
                           "older)",
                           forgetting.window)
-            : fmt::format("forgetting.discount: {} (must be 1 where bandits are merged: nothing says whose rewards "
+            : fmt::format("discount: {} (must be 1 where bandits are merged: nothing says whose rewards "
                           "are older)",
                           forgetting.discount));
   }
@@ -116,19 +116,26 @@ SolveSummary Bandit::merge(const Bandit& other, bool compare_names) {
     if (their_value != our_value) refuse(fmt::format("{} {}", name, their_value), our_value);
   };
   check_option("dimension", theirs.options.dimension, ours.options.dimension);
+  check_option("intercept", theirs.options.intercept, ours.options.intercept);
   check_option("coupling", theirs.options.coupling, ours.options.coupling);
   check_option("laplacian", name_of(theirs.options.laplacian), name_of(ours.options.laplacian));
   if (has_hub(ours.users.policy())) {
-    check_option("hub.weight", theirs.options.hub.weight, ours.options.hub.weight);
-    check_option("hub.ridge", theirs.options.hub.ridge, ours.options.hub.ridge);
+    check_option("hub", theirs.options.hub.weight, ours.options.hub.weight);
+    check_option("hub_ridge", theirs.options.hub.ridge, ours.options.hub.ridge);
   }
   if (ours.users.policy() == Policy::linucb_hash) {
-    check_option("hash.buckets", theirs.options.hash.buckets, ours.options.hash.buckets);
-    check_option("hash.seed", theirs.options.hash.seed, ours.options.hash.seed);
+    check_option("buckets", theirs.options.hash.buckets, ours.options.hash.buckets);
+    check_option("hash_seed", theirs.options.hash.seed, ours.options.hash.seed);
   }
   check_option("evidence_per_node", theirs.options.evidence_per_node, ours.options.evidence_per_node);
   if (theirs.users.user_count() != ours.users.user_count()) {
     refuse(fmt::format("{} users", theirs.users.user_count()), ours.users.user_count());
+  }
+  for (NodeId user = 0; user < ours.users.user_count(); ++user) {
+    const auto state_of = [user](const State& of) { return of.users.is_removed(user) ? "removed" : "there"; };
+    if (theirs.users.is_removed(user) != ours.users.is_removed(user)) {
+      refuse(fmt::format("user {} is {}", user, state_of(theirs)), state_of(ours));
+    }
   }
   if (compare_names) check_same_names(ours.users, theirs.users);
   check_same_edges(ours.users, theirs.users);

@@ -19,7 +19,7 @@ namespace {
 
 // As in PNG: a byte above 127 and both kinds of line end show a transfer that changed them.
 constexpr FileKind model_file = {
-    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 4, .oldest = 2};
+    .name = "model file", .magic = {'\x89', 'G', 'O', 'B', '\r', '\n', '\x1a', '\n'}, .version = 5, .oldest = 2};
 
 /// Before version 3 there were two rules: alpha, and a printed bound that may take its place.
 Exploration read_old_exploration(BinaryReader& in) {
@@ -92,7 +92,7 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.text(name_of(state.users.policy()));
   out.size(options.dimension);
   out.text(name_of(*options.exploration));
-  out.number(options.ridge);
+  out.number(*options.ridge);
   out.number(options.coupling);
   out.array(options.node_ridges);
   out.number(static_cast<std::uint8_t>(options.evidence_per_node ? 1 : 0));
@@ -103,8 +103,16 @@ void ModelFile::write_content(const Bandit& bandit, const Names& names, BinaryWr
   out.size(options.engine.local.most_nodes);
   out.size(options.engine.local.most_edges);
   write_policy_options(options, out);
+  out.number(static_cast<std::uint8_t>(options.intercept ? 1 : 0));
   const Graph users = state.users.graph();
-  save_graph(out, names.empty() ? users : Graph(names, users.edges()));
+  out.array(state.users.removed());
+  if (names.empty()) {
+    save_graph(out, users);
+  } else {
+    Names present = names;
+    present.remove(state.users.removed());
+    save_graph(out, Graph(std::move(present), users.edges()));
+  }
   out.array(state.users.clusters());
   out.size(state.users.cluster_count());
   state.belief.save(out);
@@ -129,11 +137,17 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     options.engine.local.most_nodes = in.size();
     options.engine.local.most_edges = in.size();
     if (version >= 4) read_policy_options(in, options);
+    if (version >= 5) options.intercept = in.number<std::uint8_t>() != 0;
     check_options(options);
     check_policy(policy, options);
     check_forgetting(policy, options);
 
+    const auto removed = version < 5 ? std::vector<std::uint32_t>() : in.array<std::uint32_t>();
     const Graph graph = load_graph(in);
+    for (std::size_t k = 0; k < removed.size(); ++k) {
+      in.expect(removed[k] < graph.node_count() && (k == 0 || removed[k - 1] < removed[k]), "a user who was removed");
+      in.expect(graph.neighbours(removed[k]).empty(), "a friend of a user who was removed");
+    }
     const auto clusters = in.array<std::uint32_t>();
     in.expect(clusters.size() == (has_clusters(policy) ? graph.node_count() : 0), "the number of labels");
     check_online_clusters(policy, options, 0);  // users who came later do not make a complete graph larger
@@ -143,7 +157,7 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     const std::size_t cluster_count = in.size(std::max(in.left(), many), "the number of clusters");
     for (const NodeId label : clusters) in.expect(label < cluster_count, "a label");
     in.expect(has_clusters(policy) || cluster_count == 0, "the number of clusters");
-    UserMap users(policy, graph, clusters, options, cluster_count);
+    UserMap users(policy, graph, clusters, options, cluster_count, removed);
     // The factors of nodes, where there are any, are in the file.
     Belief belief(in, node_coupling(policy, options), lenses_for(policy, options, Graph()), options.engine,
                   taken_from(policy, options));
@@ -152,11 +166,15 @@ Bandit ModelFile::parse_content(BinaryReader& in, std::uint32_t version) {
     in.expect(belief.has_user_evidence() == keeps_user_evidence(policy, options), "whose evidence is kept");
     in.expect(belief.user_evidence_count() == (belief.has_user_evidence() ? users.user_count() : 0),
               "the number of users with evidence");
+    for (const NodeId user : removed) {
+      const bool has_own = belief.has_user_evidence() || has_node_per_user(policy);
+      in.expect(has_own && belief.evidence(user, users.node_of(user)).count == 0, "what a user said who was removed");
+    }
     auto online_clusters = load_online_clusters(in, policy, options, users, belief);
     auto state =
         std::make_unique<Bandit::State>(options, std::move(users), std::move(belief), std::move(online_clusters));
     if (state->window) {
-      *state->window = RewardWindow::load(in, options.dimension, options.forgetting.window);
+      *state->window = RewardWindow::load(in, options.weight_count(), options.forgetting.window);
       in.expect(state->window_is_what_was_observed(), "the rewards in the window");
       state->belief.set_bytes_beside(state->window->bytes());
     }

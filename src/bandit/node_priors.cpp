@@ -15,7 +15,7 @@ namespace {
 
 /// The ridge that the caller gave a node.
 double given_ridge(const BanditOptions& options, NodeId node) {
-  return node < options.node_ridges.size() ? options.node_ridges[node] : options.ridge;
+  return node < options.node_ridges.size() ? options.node_ridges[node] : *options.ridge;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ NodePrior node_prior(const BanditOptions& options, NodeId node, double degree) {
 
 std::vector<double> normalized_ridges(const BanditOptions& options, const Graph& nodes) {
   // Every degree is 1 here, so that the limit is one of the coupling; it holds for nodes that come later, too.
-  double smallest = options.ridge;
+  double smallest = *options.ridge;
   for (const double ridge : options.node_ridges) smallest = std::min(smallest, ridge);
   if (options.coupling > Limits::coupling * smallest) {
     throw std::invalid_argument(fmt::format("coupling: {:g} (must be at most {:g} beside this ridge)", options.coupling,
@@ -48,18 +48,18 @@ std::vector<double> normalized_ridges(const BanditOptions& options, const Graph&
 
 Lenses lenses_for(Policy policy, const BanditOptions& options, const Graph& nodes) {
   if (policy == Policy::linucb_hash) {
-    return Lenses::hashing(options.dimension, options.hash.buckets, options.hash.seed);
+    return Lenses::hashing(options.weight_count(), options.hash.buckets, options.hash.seed);
   }
-  if (options.laplacian == Laplacian::combinatorial) return Lenses(options.dimension);
+  if (options.laplacian == Laplacian::combinatorial) return Lenses(options.weight_count());
   std::vector<double> factors;
   for (NodeId node = 0; node < nodes.node_count(); ++node) {
     factors.push_back(node_prior(options, node, nodes.degree(node)).factor);
   }
-  return Lenses::scaling(options.dimension, std::move(factors));
+  return Lenses::scaling(options.weight_count(), std::move(factors));
 }
 
 std::size_t node_dimension(Policy policy, const BanditOptions& options) {
-  return policy == Policy::linucb_hash ? options.hash.buckets : options.dimension;
+  return policy == Policy::linucb_hash ? options.hash.buckets : options.weight_count();
 }
 
 }  // namespace goblin

@@ -22,7 +22,7 @@ void check_online_clusters(Policy policy, const BanditOptions& options, std::siz
   }
   if (policy == Policy::club && options.club.graph == ClubGraph::complete && users > Club::most_in_complete_graph) {
     throw std::invalid_argument(
-        fmt::format("club.graph: complete for {} users (must be at most {}: every pair takes memory; random does the "
+        fmt::format("club_graph: complete for {} users (must be at most {}: every pair takes memory; random does the "
                     "same with 3 ln n pairs a user)",
                     users, Club::most_in_complete_graph));
   }

@@ -42,8 +42,13 @@ class OnlineClusters {
                                                               const UserMap& /*users*/) {
     return {};
   }
-  /// One more user, without friends or rewards. Says the cluster, which may be a new one.
+  /// One more user, without friends or rewards. Says the cluster, which may be a new one. Then comes joined, or
+  /// keep_first if somebody else has no memory for the user, or there was none for this.
   [[nodiscard]] virtual NodeId add_user(const UserMap& users) = 0;
+  virtual void joined(NodeId /*cluster*/) {}
+  virtual void keep_first(std::size_t users) = 0;
+  /// A user without friends or rewards goes. Says who moves for that, before the user is taken away.
+  [[nodiscard]] virtual std::vector<UsersMove> remove_user(NodeId user, const UserMap& users) = 0;
 
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   virtual void save(BinaryWriter& out) const = 0;

@@ -28,10 +28,10 @@ void OwnEstimates::update(NodeId user, const UserEvidence& evidence) {
   uncertainties_[places_[user]] = std::sqrt((1.0 + std::log1p(rewards_seen)) / (1.0 + rewards_seen));
 }
 
-double squared_distance(std::span<const double> a, std::span<const double> b) {
-  double total = 0.0;
-  for (std::size_t k = 0; k < a.size(); ++k) total += (a[k] - b[k]) * (a[k] - b[k]);
-  return total;
+void OwnEstimates::clear(NodeId user) {
+  if (places_[user] == none) return;
+  std::fill_n(numbers_.begin() + static_cast<std::ptrdiff_t>(places_[user] * dimension_), dimension_, 0.0);
+  uncertainties_[places_[user]] = 1.0;
 }
 
 }  // namespace goblin

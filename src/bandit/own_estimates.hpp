@@ -21,8 +21,13 @@ class OwnEstimates {
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
   [[nodiscard]] std::size_t user_count() const { return places_.size(); }
   void add_user() { places_.push_back(none); }
+  /// Takes away users without rewards that were added after so many.
+  void keep_first(std::size_t users) { places_.resize(users); }
   /// From the user's evidence as it is now. O(d^3).
   void update(NodeId user, const UserEvidence& evidence);
+
+  /// As before the user's first reward.
+  void clear(NodeId user);
 
   /// w_i; zero before the first reward.
   [[nodiscard]] std::span<const double> at(NodeId user) const {
@@ -48,8 +53,5 @@ class OwnEstimates {
   std::vector<double> uncertainties_;
   std::vector<double> zero_;
 };
-
-/// |a - b|^2
-[[nodiscard]] double squared_distance(std::span<const double> a, std::span<const double> b);
 
 }  // namespace goblin

@@ -28,6 +28,6 @@ std::string_view name_of(Laplacian laplacian) { return laplacians[static_cast<st
 Laplacian laplacian_named(std::string_view name) { return named<Laplacian>("laplacian", laplacians, name); }
 
 std::string_view name_of(ClubGraph graph) { return club_graphs[static_cast<std::size_t>(graph)]; }
-ClubGraph club_graph_named(std::string_view name) { return named<ClubGraph>("club.graph", club_graphs, name); }
+ClubGraph club_graph_named(std::string_view name) { return named<ClubGraph>("club_graph", club_graphs, name); }
 
 }  // namespace goblin

@@ -182,6 +182,9 @@ BanditOptions SharedBandit::options() const {
 std::size_t SharedBandit::dimension() const {
   return read([](const Bandit& it) { return it.options().dimension; });
 }
+std::size_t SharedBandit::weight_count() const {
+  return read([](const Bandit& it) { return it.weight_count(); });
+}
 Exploration SharedBandit::exploration() const {
   return read([](const Bandit& it) { return it.exploration(); });
 }
@@ -196,6 +199,12 @@ NodeId SharedBandit::user(UserRef user) const {
 }
 bool SharedBandit::has_user(UserRef user) const {
   return read([&](const Bandit& it) { return it.has_user(user); });
+}
+bool SharedBandit::has_names() const {
+  return read([](const Bandit& it) { return it.state().users.has_names(); });
+}
+std::string SharedBandit::name(NodeId user) const {
+  return read([&](const Bandit& it) { return it.state().users.name(it.user(user)); });
 }
 std::optional<NodeId> SharedBandit::cluster(UserRef user) const {
   return read([&](const Bandit& it) { return it.cluster(user); });
@@ -238,7 +247,13 @@ NodeId SharedBandit::add_user(std::string_view name, std::optional<NodeId> clust
       const std::lock_guard nobody_else(state_->structure);
       return it.add_user_alone(name, cluster);
     }();
-    it.join_to_hub(user);
+    try {
+      it.join_to_hub(user);
+    } catch (...) {
+      const std::lock_guard nobody_else(state_->structure);
+      it.remove_user_alone(user);
+      throw;
+    }
     return user;
   });
 }
@@ -262,6 +277,13 @@ void SharedBandit::set_threads(std::size_t threads) {
     const std::lock_guard nobody_else(state_->structure);
     it.set_threads(threads);
   });
+}
+
+SolveSummary SharedBandit::remove_users(std::span<const UserRef> users) {
+  return write([&](Bandit& it) { return it.remove_users(users); });
+}
+SolveSummary SharedBandit::remove_user(UserRef user) {
+  return write([&](Bandit& it) { return it.remove_user(user); });
 }
 
 SolveSummary SharedBandit::move_user(UserRef user, NodeId cluster) {
@@ -305,6 +327,20 @@ EvidenceCopy SharedBandit::evidence(UserRef user) const {
                         .count = seen.count,
                         .squared_rewards = seen.squared_rewards};
   });
+}
+std::vector<Friend> SharedBandit::friends(UserRef user) const {
+  return look([&](const Bandit& it) {
+    std::vector<Friend> friends;
+    it.state().users.for_each_friend(
+        it.user(user), [&](NodeId other, double weight) { friends.push_back({.user = other, .weight = weight}); });
+    return friends;
+  });
+}
+double SharedBandit::weight(UserRef a, UserRef b) const {
+  return look([&](const Bandit& it) { return it.state().users.weight(it.user(a), it.user(b)); });
+}
+std::size_t SharedBandit::edge_count() const {
+  return look([](const Bandit& it) { return it.state().users.edge_count(); });
 }
 Graph SharedBandit::graph() const {
   return look([](const Bandit& it) { return it.graph(); });

@@ -27,10 +27,10 @@ struct Bandit::State {
         users(std::move(the_users)),
         belief(std::move(the_belief)),
         online_clusters(std::move(the_clusters)),
-        smallest_ridge(options.ridge) {
+        smallest_ridge(*options.ridge) {
     for (const double ridge : options.node_ridges) smallest_ridge = std::min(smallest_ridge, ridge);
     set_exploration(options.exploration.value_or(Exploration::ucb(options.alpha)));
-    if (options.forgetting.window > 0) window.emplace(options.dimension, options.forgetting.window);
+    if (options.forgetting.window > 0) window.emplace(options.weight_count(), options.forgetting.window);
   }
 
   void set_exploration(const Exploration& exploration) {
@@ -71,6 +71,8 @@ struct Bandit::State {
   void check_new_hub_edge() const;
   /// The first edge between two users, the last one that goes, or one of another weight.
   SolveSummary change_edge(const EdgeChange& change);
+  /// If it throws, the state means nothing any more.
+  SolveSummary remove_user(NodeId user);
   /// Makes the moves that OnlineClusters wants.
   SolveSummary move(std::span<const UsersMove> moves);
   /// Many changes one after the other, all or none: they are made in a copy, which then takes the place of this.

@@ -55,20 +55,34 @@ Graph node_graph(Policy policy, const Graph& users, std::span<const NodeId> clus
 std::vector<double> node_ridges(Policy policy, std::size_t users, const BanditOptions& options) {
   if (!has_hub(policy)) return options.node_ridges;
   std::vector<double> ridges = options.node_ridges;
-  ridges.resize(users, options.ridge);
+  ridges.resize(users, *options.ridge);
   ridges.insert(ridges.begin() + hub_node, options.hub.ridge);
   return ridges;
 }
 
 UserMap::UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options,
-                 std::size_t cluster_count)
+                 std::size_t cluster_count, std::span<const NodeId> removed)
     : policy_(policy),
       coupling_(options.coupling),
       hub_weight_(options.hub.weight),
       users_(users),
       clusters_(clusters.begin(), clusters.end()),
       members_(cluster_count) {
-  for (NodeId user = 0; user < clusters_.size(); ++user) add_member(user, clusters_[user]);
+  for (const NodeId user : removed) note_removed(user);
+  for (NodeId user = 0; user < clusters_.size(); ++user) {
+    if (!is_removed(user)) add_member(user, clusters_[user]);
+  }
+}
+
+void UserMap::note_removed(NodeId user) {
+  if (is_removed_.size() <= user) is_removed_.resize(user + std::size_t{1});
+  is_removed_[user] = true;
+  removed_.insert(std::lower_bound(removed_.begin(), removed_.end(), user), user);
+}
+
+void UserMap::remove_user(NodeId user) {
+  if (has_clusters(policy_)) std::erase(members_[clusters_[user]], user);
+  note_removed(user);
 }
 
 void UserMap::add_member(NodeId user, NodeId cluster) {
@@ -96,12 +110,15 @@ std::size_t UserMap::node_count() const {
 std::optional<NodeId> UserMap::find(UserRef user) const {
   std::optional<std::size_t> index;
   if (const auto* name = std::get_if<std::string_view>(&user.value())) {
-    if (has_names()) return users_.find(*name);
+    if (has_names()) {
+      const auto named = users_.find(*name);
+      return named && !is_removed(*named) ? named : std::nullopt;
+    }
     index = number_named(*name);
   } else {
     index = std::get<std::size_t>(user.value());
   }
-  if (!index || *index >= user_count()) return std::nullopt;
+  if (!index || *index >= user_count() || is_removed(*index)) return std::nullopt;
   return static_cast<NodeId>(*index);
 }
 
@@ -110,8 +127,15 @@ NodeId UserMap::user(UserRef user) const {
   if (const auto* name = std::get_if<std::string_view>(&user.value())) {
     throw UnknownUser(fmt::format("user: '{}' (must be a user of the bandit)", *name));
   }
+  if (is_removed(std::get<std::size_t>(user.value()))) {
+    throw UnknownUser(fmt::format("user: {} (must not be one who was removed)", std::get<std::size_t>(user.value())));
+  }
   const auto shown = static_cast<std::ptrdiff_t>(std::get<std::size_t>(user.value()));
   throw UnknownUser(fmt::format("user: {} (must be below the number of users, {})", shown, user_count()));
+}
+
+std::string UserMap::name(NodeId user) const {
+  return has_names() ? std::string(users_.name(user)) : std::to_string(user);
 }
 
 std::string UserMap::describe(NodeId user) const {
@@ -119,7 +143,9 @@ std::string UserMap::describe(NodeId user) const {
 }
 
 std::string UserMap::describe_node(NodeId node) const {
-  return has_hub(policy_) && node != hub_node ? "user " + describe(node - 1) : fmt::format("node {}", node);
+  if (has_hub(policy_) && node != hub_node) return "user " + describe(node - 1);
+  const bool is_named = !has_hub(policy_) && has_node_per_user(policy_) && has_names();
+  return is_named ? fmt::format("user {} (node {})", describe(node), node) : fmt::format("node {}", node);
 }
 
 NodeId UserMap::node_of(NodeId user) const {
@@ -145,6 +171,14 @@ NodeId UserMap::add_user(std::string_view name, std::optional<NodeId> cluster) {
     add_member(user, clusters_.back());
   }
   return user;
+}
+
+void UserMap::keep_first(std::size_t users, std::size_t clusters) {
+  for (; clusters_.size() > users; clusters_.pop_back()) {
+    if (clusters_.back() < members_.size()) std::erase(members_[clusters_.back()], clusters_.size() - 1);
+  }
+  members_.resize(clusters);
+  users_.keep_first(users);
 }
 
 /// Summed anew each time: a sum that edges are added to and taken from keeps what rounding left in it.
@@ -202,6 +236,15 @@ std::vector<UserMap::NodeEdge> UserMap::move_user(NodeId user, NodeId cluster) {
   return edges;
 }
 
+void UserMap::move_back(NodeId user, NodeId cluster, std::size_t clusters) {
+  for (const NodeId each : {clusters_[user], cluster}) {
+    if (each < members_.size()) std::erase(members_[each], user);
+  }
+  clusters_[user] = cluster;
+  add_member(user, cluster);  // where there is room, as the user was there before
+  members_.resize(clusters);
+}
+
 void UserMap::move_users(NodeId from, std::span<const UsersMove> moves) {
   for (const auto& [who, to] : moves) {
     for (const NodeId user : who) clusters_[user] = to;
@@ -220,8 +263,9 @@ std::size_t UserMap::used_cluster_count() const {
 }
 
 std::size_t UserMap::bytes() const {
-  std::size_t total =
-      users_.bytes() + clusters_.capacity() * sizeof(NodeId) + members_.capacity() * sizeof(std::vector<NodeId>);
+  std::size_t total = users_.bytes() + clusters_.capacity() * sizeof(NodeId) +
+                      members_.capacity() * sizeof(std::vector<NodeId>) + removed_.capacity() * sizeof(NodeId) +
+                      is_removed_.capacity() / 8;
   for (const auto& members : members_) total += members.capacity() * sizeof(NodeId);
   return total;
 }

@@ -21,12 +21,17 @@ constexpr NodeId hub_node = 0;
 class UserMap {
  public:
   /// The clusters, a label a user, are for the policies that have them and empty for the others. There are as many as
-  /// the labels say, or more, which nobody is in. Of the options, those of the policy count.
+  /// the labels say, or more, which nobody is in. Of the options, those of the policy count. `removed`: users of the
+  /// graph who are there no more, ascending.
   UserMap(Policy policy, const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options,
-          std::size_t cluster_count = 0);
+          std::size_t cluster_count = 0, std::span<const NodeId> removed = {});
 
   [[nodiscard]] Policy policy() const { return policy_; }
+  /// How many indices users have had; those of users who were removed stay theirs.
   [[nodiscard]] std::size_t user_count() const { return users_.node_count(); }
+  [[nodiscard]] std::span<const NodeId> removed() const { return removed_; }  // ascending
+  [[nodiscard]] bool is_removed(std::size_t user) const { return user < is_removed_.size() && is_removed_[user]; }
+  [[nodiscard]] std::size_t present_count() const { return user_count() - removed_.size(); }
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] bool has_names() const { return users_.has_names(); }
 
@@ -34,6 +39,8 @@ class UserMap {
   [[nodiscard]] std::optional<NodeId> find(UserRef user) const;
   /// The same, but throws UnknownUser.
   [[nodiscard]] NodeId user(UserRef user) const;
+  /// The name; the index as text where users have none.
+  [[nodiscard]] std::string name(NodeId user) const;
   /// A user for messages: the name, or the index.
   [[nodiscard]] std::string describe(NodeId user) const;
   /// A node for messages: "node 3", or, where the hub makes the numbers differ, "user 'ann'".
@@ -53,7 +60,7 @@ class UserMap {
   [[nodiscard]] NodeId cluster_of(NodeId user) const { return clusters_[user]; }
   [[nodiscard]] std::span<const NodeId> clusters() const { return clusters_; }
   [[nodiscard]] NodeId cluster_count() const { return static_cast<NodeId>(members_.size()); }
-  /// The users of a cluster, ascending.
+  /// The users of a cluster, ascending; nobody who was removed.
   [[nodiscard]] std::span<const NodeId> members(NodeId cluster) const { return members_[cluster]; }
 
   /// visit(user) for every user that a node decides for, in ascending order.
@@ -78,6 +85,7 @@ class UserMap {
 
   /// The weight of all of a user's edges. O(friends).
   [[nodiscard]] double degree(NodeId user) const { return users_.degree(user); }
+  [[nodiscard]] std::size_t edge_count() const { return users_.edge_count(); }
   [[nodiscard]] Graph graph() const { return users_.snapshot(); }
   [[nodiscard]] double weight(NodeId user_a, NodeId user_b) const { return users_.weight(user_a, user_b); }
 
@@ -90,6 +98,13 @@ class UserMap {
 
   /// A user without friends, in the given cluster or in a new one where the policy has clusters.
   NodeId add_user(std::string_view name, std::optional<NodeId> cluster);
+  /// Takes away a user who has no friends any more.
+  void remove_user(NodeId user);
+  /// The names of users who were removed are free from then on. O(n + m).
+  void free_names() { users_.remove_names(removed_); }
+  /// Takes away the users and clusters that were added after so many, also one that memory ran out for. Nobody has
+  /// moved since. Takes no memory.
+  void keep_first(std::size_t users, std::size_t clusters);
   /// Gives the edge between two users this weight, 0 for none. Says which edge between nodes changes, if any.
   std::optional<NodeEdge> set_weight(NodeId user_a, NodeId user_b, double weight);
   /// Puts a user into another cluster, which may be a new one. Says which edges between nodes change.
@@ -97,8 +112,9 @@ class UserMap {
   /// Puts some users of a cluster into others, which may be new, where no edges join the nodes of clusters. O(users of
   /// all these clusters).
   void move_users(NodeId from, std::span<const UsersMove> moves);
-  /// Leaves this many clusters; nobody is in those that go.
-  void drop_clusters(std::size_t count) { members_.resize(count); }
+  /// The way back to where the user was when there were so many clusters, also if memory ran out half way. Takes no
+  /// memory.
+  void move_back(NodeId user, NodeId cluster, std::size_t clusters);
 
   /// Clusters that somebody is in.
   [[nodiscard]] std::size_t used_cluster_count() const;
@@ -106,6 +122,7 @@ class UserMap {
 
  private:
   void add_member(NodeId user, NodeId cluster);
+  void note_removed(NodeId user);
   [[nodiscard]] double weight_between(NodeId cluster_a, NodeId cluster_b) const;
 
   Policy policy_;
@@ -114,6 +131,8 @@ class UserMap {
   LiveGraph users_;
   std::vector<NodeId> clusters_;              // a label a user
   std::vector<std::vector<NodeId>> members_;  // of each cluster
+  std::vector<NodeId> removed_;               // ascending
+  std::vector<bool> is_removed_;              // by user, as far as the last of them
 };
 
 /// The graph over the nodes of a policy. Where it finds the clusters, as many as there can be.

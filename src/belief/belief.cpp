@@ -8,10 +8,12 @@
 #include "graph/cut_off.hpp"
 #include "graph/graph_binary.hpp"
 #include "graph/remove_places.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -36,6 +38,7 @@ struct Sizes {
   std::vector<NodeId> components;
   bool any_local = false;
   bool any_sparse = false;
+  bool any_new = false;  // a node that is not there yet
 
   void add(std::size_t more_nodes, std::size_t more_edges) {
     nodes += more_nodes;
@@ -124,6 +127,10 @@ double Belief::largest_degree(NodeId node, EngineKind kind) const {
   double ratio = Limits::coupling;
   if (kind == EngineKind::sparse) ratio = std::min(ratio, Limits::in_sparse / std::max(1.0, longest_learned_));
   return ratio * ridge(node) / coupling_;
+}
+
+double Belief::length_at(NodeId node, std::span<const double> learned) const {
+  return std::sqrt(squared_length(learned) / ridge(node));
 }
 
 Graph Belief::graph() const {
@@ -282,15 +289,13 @@ SolveSummary Belief::learn(NodeId user, NodeId node, std::span<const double> con
 /// Whose context the node can learn as it is.
 SolveSummary Belief::learn(const UserReward& one) {
   const std::span<const double> learned(one.learned(), dimension());
-  double squared_length = 0.0;
-  for (const double value : learned) squared_length += value * value;
   // What takes memory comes first, so that the evidence has what the engine has learned.
   evidence_.reserve(one.node);
   if (user_evidence_) user_evidence_->reserve(one.user);
   const Place place = places_[one.node];
   SolveSummary summary;
   // A zero context, as items without a description have, teaches nothing.
-  if (std::any_of(learned.begin(), learned.end(), [](double value) { return value != 0.0; })) {
+  if (!is_zero(learned)) {
     Component& component = components_[place.component];
     try {
       summary = account_for(place.component, component.engine->learn(place.index, learned, one.reward).change());
@@ -301,7 +306,7 @@ SolveSummary Belief::learn(const UserReward& one) {
   }
   evidence_.add(one.node, learned, one.reward);
   if (user_evidence_) user_evidence_->add(one.user, {one.context, lenses_.dimension()}, one.reward);
-  longest_learned_ = std::max(longest_learned_, std::sqrt(squared_length / ridge(one.node)));
+  longest_learned_ = std::max(longest_learned_, length_at(one.node, learned));
   ++rewards_;
   return summary;
 }
@@ -340,7 +345,33 @@ void Belief::check_degrees_in_sparse(std::span<const NodeId> parts, std::span<co
   }
 }
 
-void Belief::check_joins_fit(std::span<const Edge> edges) const {
+/// Throws std::invalid_argument if contexts may have been learned in one of these components that the engine sparse
+/// does not admit beside the smallest ridge of all of them, and that may leave a window. What is learned stays exact,
+/// but to forget it takes a solve for the context, which would have too few digits.
+void Belief::check_lengths_in_sparse(std::span<const NodeId> parts, double smallest) const {
+  if (!evidence_.takes_away()) return;
+  for (const NodeId part : parts) smallest = std::min(smallest, components_[part].engine->prior().smallest_ridge());
+  for (const NodeId part : parts) {
+    const PriorMatrix& prior = components_[part].engine->prior();
+    if (prior.smallest_ridge() == smallest) continue;
+    double longest = 0.0;
+    for (const NodeId node : components_[part].nodes) {
+      const UserEvidence seen = evidence_.at(node);
+      if (seen.count == 0) continue;
+      double squares = 0.0;  // of all contexts in the window
+      for (std::size_t k = 0, at = 0; k < dimension(); at += dimension() - k, ++k) squares += seen.contexts[at];
+      longest = std::max(longest, std::min(std::sqrt(squares), longest_learned_ * std::sqrt(ridge(node))));
+    }
+    longest = std::min(longest, Limits::length * std::sqrt(prior.smallest_ridge()));
+    if (longest <= Limits::length * std::sqrt(smallest)) continue;
+    throw std::invalid_argument(fmt::format(
+        "edge: joins contexts of length {:g}, as may have been learned, to a ridge of {:g} (must be at most "
+        "{:g} long beside it, with the engine sparse)",
+        longest, smallest, Limits::length * std::sqrt(smallest)));
+  }
+}
+
+void Belief::check_joins_fit(std::span<const Edge> edges, double ridge_of_new) const {
   // What the edges join is told by its lowest part: a component, or a node that is not there yet and so is its own.
   const auto part_of = [this](NodeId node) {
     return node < node_count() ? std::size_t{places_[node].component} : components_.size() + node;
@@ -367,6 +398,7 @@ void Belief::check_joins_fit(std::span<const Edge> edges) const {
       sizes.any_sparse = sizes.any_sparse || engine.kind() == EngineKind::sparse;
     } else {
       sizes.add(1, 0);
+      sizes.any_new = true;
     }
   }
   for (auto& [part, sizes] : wholes) {
@@ -376,7 +408,9 @@ void Belief::check_joins_fit(std::span<const Edge> edges) const {
     const EngineKind chosen = choose_engine(options_.kind, sizes.nodes, sizes.edges, dimension());
     const bool is_sparse =
         chosen != EngineKind::local && !sizes.any_local && !(chosen == EngineKind::dense && !sizes.any_sparse);
-    if (is_sparse) check_degrees_in_sparse(sizes.components, edges);
+    if (!is_sparse) continue;
+    check_degrees_in_sparse(sizes.components, edges);
+    check_lengths_in_sparse(sizes.components, sizes.any_new ? ridge_of_new : std::numeric_limits<double>::infinity());
   }
 }
 
@@ -403,12 +437,18 @@ void Belief::check_edges_fit(std::span<const Edge> edges) const {
 }
 
 SolveSummary Belief::set_edges(std::span<const Edge> edges) {
+  check_edges_fit(edges);
+  return change_edges_or_go_back(edges, never_back(options_.progress));
+}
+
+SolveSummary Belief::join_new_node(const Edge& edge) { return change_edges_or_go_back(std::span(&edge, 1), {}); }
+
+SolveSummary Belief::change_edges_or_go_back(std::span<const Edge> edges, const std::function<void(double)>& progress) {
   std::vector<Edge> before;
   before.reserve(edges.size());
   for (const Edge& edge : edges) before.push_back({edge.a, edge.b, edge_weight(edge.a, edge.b)});
-  check_edges_fit(edges);
   try {
-    const Engine::Changed changed = change_edges(edges, options_.progress);
+    const Engine::Changed changed = change_edges(edges, progress);
     return account_for(0, changed);  // whichever it is: shares are not kept here
   } catch (...) {
     // The same way back. What is changed in place may have been stopped in the middle of it.
@@ -422,7 +462,9 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges) {
   }
 }
 
-SolveSummary Belief::join_new_node(const Edge& edge) { return account_for(0, change_edges(std::span(&edge, 1), {})); }
+void Belief::take_edges_back(std::span<const Edge> before) {
+  account_for(0, change_edges(before, {}));  // whichever it is: shares are not kept here
+}
 
 /// Where others read, unless it takes less time than a copy; and dense, for which a copy takes no time, so that it is
 /// all or nothing.
@@ -502,12 +544,30 @@ void Belief::split_between(std::vector<std::pair<NodeId, NodeId>> pairs) {
 
 void Belief::add_node(double ridge) {
   structure_ = std::make_shared<const char>();
-  const auto node = static_cast<NodeId>(node_count());
-  evidence_.add_place();
-  lenses_.add_node();
-  places_.emplace_back();
-  add_component(
-      {{node}, engine_factory().make(options_.kind, PriorMatrix(Graph(1), ridge, coupling_), dimension(), options_)});
+  const std::size_t nodes = node_count();
+  Component alone{{static_cast<NodeId>(nodes)},
+                  engine_factory().make(options_.kind, PriorMatrix(Graph(1), ridge, coupling_), dimension(), options_)};
+  alone.engine->set_access(access_);
+  make_room_for_a_component();
+  try {
+    evidence_.add_place();
+    lenses_.add_node();
+    places_.emplace_back();
+  } catch (...) {
+    evidence_.keep_first(nodes);
+    lenses_.keep_first(nodes);
+    throw;
+  }
+  add_component(std::move(alone));
+}
+
+void Belief::keep_first(std::size_t users, std::size_t nodes) {
+  if (user_evidence_) user_evidence_->keep_first(users);
+  for (; node_count() > nodes && is_alone(static_cast<NodeId>(node_count() - 1)); places_.pop_back()) {
+    remove_component(places_.back().component);
+  }
+  evidence_.keep_first(node_count());
+  lenses_.keep_first(node_count());
 }
 
 SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves, std::span<const NodeId> stay) {
@@ -520,6 +580,7 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
   if (moved.at(all).count == 0) return {};
   const double log_determinant = log_determinant_;
   const double log_determinant_error = log_determinant_error_;
+  const std::size_t unconverged_solves = unconverged_solves_;
   std::vector<std::pair<NodeId, Evidence::Before>> before;
   before.reserve(moves.size() + 1);
   const auto change = [&](NodeId node, std::size_t which, int sign) {
@@ -546,6 +607,7 @@ SolveSummary Belief::move_evidence(NodeId from, std::span<const UsersMove> moves
     for (auto& [node, sums] : before) evidence_.put_back(sums);
     log_determinant_ = log_determinant;
     log_determinant_error_ = log_determinant_error;
+    unconverged_solves_ = unconverged_solves;
     for (const auto& [node, sums] : before) (void)rebuild(components_[places_[node].component], {}, true);
     throw;
   }
@@ -573,6 +635,11 @@ void Belief::place_nodes_of(std::size_t component) {
   for (std::size_t index = 0; index < nodes.size(); ++index) {
     places_[nodes[index]] = {static_cast<NodeId>(component), static_cast<NodeId>(index)};
   }
+}
+
+/// So that add_component takes no memory, if the engine has been told of access_.
+void Belief::make_room_for_a_component() {
+  if (components_.size() == components_.capacity()) components_.reserve(2 * components_.size() + 1);
 }
 
 void Belief::add_component(Component component) {
@@ -646,13 +713,9 @@ bool Belief::split(NodeId a, NodeId b) {
     return component;
   };
   Component smaller_part = part(smaller);
-  // What takes memory comes first.
-  const auto make_room = [this] {
-    if (components_.size() == components_.capacity()) components_.reserve(2 * components_.size() + 1);
-  };
   if (engine.kind() == EngineKind::local) {
     exclusively([&] {
-      make_room();
+      make_room_for_a_component();  // what takes memory comes first
       Component& rest = components_[whole];
       remove_places(rest.nodes, smaller);
       try {
@@ -680,7 +743,7 @@ bool Belief::split(NodeId a, NodeId b) {
   Component larger_part = part(larger);
   larger_part.engine->set_access(access_);
   exclusively([&] {
-    make_room();
+    make_room_for_a_component();
     std::swap(components_[whole], larger_part);
     place_nodes_of(whole);
     add_component(std::move(smaller_part));

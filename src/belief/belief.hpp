@@ -69,9 +69,12 @@ class Belief {
   Belief& operator=(Belief&&) noexcept = default;
   ~Belief() = default;
 
-  /// Who reads (mean, covariance, evaluate, longest_context, engine) while learn, learn_many, merge, set_edges or
-  /// rebuild run; null, as in every copy: nobody. add_node, add_user and move_evidence are made within
-  /// Access::exclusively by whoever calls them.
+  /// Who reads meanwhile; null, as in every copy: nobody. mean, covariance, evaluate, longest_context and engine may be
+  /// called while rewards are learned or forgotten (learn, learn_many, forget, learn_and_forget, learn_anew,
+  /// discount_and_learn, pass_over), and while merge, set_edges, join_new_node or rebuild run: these lock what they
+  /// write themselves. add_node, add_user, move_evidence, set_threads, set_progress and set_access do not; whoever
+  /// calls them does so within Access::exclusively, or on a copy that nobody reads yet. The rest (evidence, graph,
+  /// influence, save, a copy) is for between two changes.
   void set_access(Access* access);
   [[nodiscard]] Access* access() const { return access_; }
   /// Work on what decisions look at first, while nobody reads.
@@ -153,6 +156,10 @@ class Belief {
     double factor;
   };
   SolveSummary discount_and_learn(std::span<const Discount> discounts, std::span<const UserReward> rewards);
+  /// Takes away all that was learned from a user, whose rewards count no more. `rewards` are those where sums of users
+  /// are TakenFrom, and not looked at elsewhere; `stay` are the other users of the node, where evidence is kept for
+  /// users. If something stops it half way, the belief means nothing: whoever calls works on a copy.
+  SolveSummary forget_user(NodeId user, NodeId node, std::span<const UserReward> rewards, std::span<const NodeId> stay);
   /// So many were learned and forgotten again, without a trace but their number and the longest of them.
   void pass_over(std::size_t count, double longest) noexcept;
   /// The length of the longest context, in units of the root of its node's ridge.
@@ -163,9 +170,10 @@ class Belief {
   /// learn_many.
   SolveSummary merge(const Belief& other);
   /// Throws CapacityError if a component that edges with these weights would make of the nodes they join did not fit,
-  /// and std::invalid_argument if its engine would be sparse and the degree of a node too large for that. Nodes that
-  /// are not there yet are alone.
-  void check_joins_fit(std::span<const Edge> edges) const;
+  /// and std::invalid_argument if its engine would be sparse and the degree of a node too large for that, or contexts
+  /// learned in a part too long beside the smallest ridge of the whole. Nodes that are not there yet are alone, and
+  /// have the ridge of new ones.
+  void check_joins_fit(std::span<const Edge> edges, double ridge_of_new) const;
   /// Sets the weights of edges, each pair of nodes once; 0 removes one. Joins and splits components where an edge is
   /// the first or the last way between them. If something stops it half way, the edges that were changed are changed
   /// back. Throws CapacityError before it begins if it would not fit.
@@ -175,11 +183,18 @@ class Belief {
   /// rewards for each of their nodes with evidence. Throws std::invalid_argument, too, if a new engine would be sparse
   /// and the coupling too large for that.
   SolveSummary set_edges(std::span<const Edge> edges, std::span<const NodePrior> priors);
+  /// The way back where something that comes after set_edges fails. Tells EngineOptions::progress nothing.
+  void take_edges_back(std::span<const Edge> before);
   /// A user without evidence; only where evidence is kept for users.
   void add_user() { user_evidence_->add_place(); }
+  /// Takes away the users and nodes that were added after so many, which have no edges or evidence. Takes no memory. A
+  /// node that something still holds together with others, as memory ran out on the way back, stays.
+  void keep_first(std::size_t users, std::size_t nodes);
+  /// Whether nothing holds the node together with others.
+  [[nodiscard]] bool is_alone(NodeId node) const { return components_[places_[node].component].nodes.size() == 1; }
   [[nodiscard]] bool has_user_evidence() const { return user_evidence_.has_value(); }
   [[nodiscard]] std::size_t user_evidence_count() const { return user_evidence_ ? user_evidence_->size() : 0; }
-  /// A node without edges or evidence.
+  /// A node without edges or evidence. If memory runs out, nothing has changed.
   void add_node(double ridge);
   /// Joins a node without evidence to another, as set_edges does, but tells EngineOptions::progress nothing: what it
   /// throws cannot stop this half way.
@@ -219,7 +234,10 @@ class Belief {
   };
 
   [[nodiscard]] double largest_degree(NodeId node, EngineKind kind) const;
+  /// How long a context that a node learned is, in units of the root of its ridge.
+  [[nodiscard]] double length_at(NodeId node, std::span<const double> learned) const;
   void check_degrees_in_sparse(std::span<const NodeId> parts, std::span<const Edge> edges) const;
+  void check_lengths_in_sparse(std::span<const NodeId> parts, double smallest) const;
   [[nodiscard]] const Engine& engine_of(NodeId node) const { return *components_[places_[node].component].engine; }
   [[nodiscard]] const PriorMatrix& prior_of(NodeId node) const { return engine_of(node).prior(); }
   [[nodiscard]] ComponentEvidence evidence_of(const Component& component) const { return {evidence_, component.nodes}; }
@@ -260,6 +278,7 @@ class Belief {
   void check_edges_fit(std::span<const Edge> edges) const;
   [[nodiscard]] bool changes_edges_in_a_copy(const Engine& engine) const;
   Engine::Changed change_edges(std::span<const Edge> edges, const std::function<void(double)>& progress);
+  SolveSummary change_edges_or_go_back(std::span<const Edge> edges, const std::function<void(double)>& progress);
   SolveSummary account_for(NodeId component, const Engine::Changed& changed);
   SolveSummary learn(const UserReward& one);
   [[nodiscard]] std::span<const double> behind_lens(const UserReward& one, std::vector<double>& room) const;
@@ -268,6 +287,7 @@ class Belief {
                                                   std::vector<UserReward>& seen) const;
   SolveSummary learn_sums(std::span<const UserReward> rewards);
   void look(const Lens& lens, NodeId node, std::span<double> mean, std::span<double> covariance) const;
+  void make_room_for_a_component();
   void add_component(Component component);
   void remove_component(std::size_t component);
   void place_nodes_of(std::size_t component);

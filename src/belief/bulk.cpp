@@ -4,6 +4,7 @@
 #include "belief/memory.hpp"
 #include "belief/symmetric_matrix.hpp"
 #include "jobs.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -237,7 +238,7 @@ void Belief::run(BulkChange& change, double needed, std::size_t rewards) {
   const auto spare_bytes = [this, needed] {
     return static_cast<double>(available_bytes(options_, [this] { return bytes(); })) - needed;
   };
-  const Work work{.threads = threads, .spare_bytes = spare_bytes, .progress = options_.progress};
+  const Work work{.threads = threads, .spare_bytes = spare_bytes, .progress = never_back(options_.progress)};
   const auto share = [rewards](std::size_t count) { return static_cast<double>(count) / static_cast<double>(rewards); };
   std::size_t done = 0;
   for (std::size_t part = 0; part < change.size(); ++part) {
@@ -307,11 +308,9 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   double longest = longest_learned_;
   for (const std::uint32_t k : by_node) {
     const UserReward& one = rewards[k];
-    double squared_length = 0.0;
     const std::span<const double> learned(one.learned(), dimension());
-    for (const double value : learned) squared_length += value * value;
-    longest = std::max(longest, std::sqrt(squared_length / ridge(one.node)));
-    if (std::all_of(learned.begin(), learned.end(), [](double value) { return value == 0.0; })) continue;
+    longest = std::max(longest, length_at(one.node, learned));
+    if (is_zero(learned)) continue;
     const Place place = places_[one.node];
     if (parts.empty() || place.component != parts.back()) {
       parts.push_back(place.component);
@@ -369,9 +368,7 @@ SolveSummary Belief::learn_sums(std::span<const UserReward> rewards) {
       const UserReward& one = rewards[k];
       const std::span<const double> context(one.context, lenses_.dimension());
       lenses_.of(one.user, node).to_node(context, learned);
-      double squared_length = 0.0;
-      for (const double value : learned) squared_length += value * value;
-      longest = std::max(longest, std::sqrt(squared_length / ridge(node)));
+      longest = std::max(longest, length_at(node, learned));
       evidence_.add(node, learned, one.reward);
       if (user_evidence_) {
         if (users.insert(one.user).second) {
@@ -437,11 +434,11 @@ SolveSummary Belief::rebuild() {
   }
   SolveSummary summary;
   std::size_t done = 0;
+  const Work work{.threads = 1, .spare_bytes = {}, .progress = never_back(options_.progress)};
   for (Component& component : components_) {
     const auto share = [this](std::size_t nodes) {
       return static_cast<double>(nodes) / static_cast<double>(node_count());
     };
-    const Work work{.threads = 1, .spare_bytes = {}, .progress = options_.progress};
     const std::size_t after = done + component.nodes.size();
     summary.add(rebuild(component, work.part(share(done), share(after)).progress));
     done = after;

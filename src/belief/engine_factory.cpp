@@ -4,6 +4,7 @@
 #include "belief/engine_factory.hpp"
 
 #include "belief/dense/dense_engine.hpp"
+#include "belief/likelihood/block_solver.hpp"
 #include "belief/local/local_engine.hpp"
 #include "belief/sparse/sparse_engine.hpp"
 
@@ -62,6 +63,15 @@ class Factory final : public EngineFactory {
       default:
         return SparseEngine::bytes(nodes, edges, dimension);
     }
+  }
+
+  [[nodiscard]] std::unique_ptr<LikelihoodSolver> likelihood_solver(const Evidence& evidence) const override {
+    return std::make_unique<BlockLikelihoodSolver>(evidence);
+  }
+
+  [[nodiscard]] std::unique_ptr<ProgressiveMeans> progressive_means(const PriorMatrix& prior,
+                                                                    std::size_t dimension) const override {
+    return std::make_unique<BlockProgressiveMeans>(prior, dimension);
   }
 };
 

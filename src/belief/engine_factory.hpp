@@ -2,6 +2,7 @@
 
 #include "belief/engine.hpp"
 #include "belief/engine_costs.hpp"
+#include "belief/likelihood/likelihood_solver.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -36,6 +37,11 @@ class EngineFactory {
   /// its components are too large for everybody to come.
   [[nodiscard]] virtual std::size_t bytes(EngineKind kind, std::size_t nodes, std::size_t edges,
                                           std::size_t dimension) const = 0;
+
+  /// What goes with choosing a prior by the evidence; places of the evidence are nodes.
+  [[nodiscard]] virtual std::unique_ptr<LikelihoodSolver> likelihood_solver(const Evidence& evidence) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<ProgressiveMeans> progressive_means(const PriorMatrix& prior,
+                                                                            std::size_t dimension) const = 0;
 };
 
 /// The factory of the best copy that this processor can run.

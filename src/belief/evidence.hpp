@@ -28,6 +28,8 @@ class Evidence {
   [[nodiscard]] bool takes_away() const { return takes_away_; }
 
   void add_place() { sums_at_.push_back(none); }
+  /// Takes away places that were added after so many, and where nothing was observed.
+  void keep_first(std::size_t places) { sums_at_.resize(places); }
 
   /// Notes that something will be observed at a place. From then on several threads may add at the same time, each to
   /// places of its own.

@@ -3,6 +3,7 @@
 #include "belief/belief.hpp"
 #include "belief/engine_factory.hpp"
 #include "belief/memory.hpp"
+#include "vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +16,6 @@
 #include <fmt/format.h>
 
 namespace goblin {
-namespace {
-
-bool is_zero(std::span<const double> context) {
-  return std::all_of(context.begin(), context.end(), [](double value) { return value == 0.0; });
-}
-
-}  // namespace
 
 /// Changes in several steps that are all or nothing: if it is not kept, the evidence is put back bit by bit, and the
 /// belief of the components that had begun to change is computed anew from it.
@@ -42,15 +36,15 @@ class Belief::Attempt {
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt() = default;
 
-  /// What is going to change.
-  void note(NodeId user, NodeId node) {
+  /// What is going to change, as it is now.
+  void remember(NodeId user, NodeId node) {
     if (nodes_.insert(node).second) of_nodes_.push_back(belief_.evidence_.before(node));
     if (belief_.user_evidence_ && users_.insert(user).second) {
       of_users_.push_back(belief_.user_evidence_->before(user));
     }
   }
-  void note(std::span<const UserReward> rewards) {
-    for (const UserReward& one : rewards) note(one.user, one.node);
+  void remember(std::span<const UserReward> rewards) {
+    for (const UserReward& one : rewards) remember(one.user, one.node);
   }
   /// From here on the belief is not what the evidence says.
   void begin() { begun_ = true; }
@@ -105,9 +99,7 @@ double Belief::longest_of(std::span<const UserReward> rewards) const {
   double longest = 0.0;
   std::vector<double> room;
   for (const UserReward& one : rewards) {
-    double squared_length = 0.0;
-    for (const double value : behind_lens(one, room)) squared_length += value * value;
-    longest = std::max(longest, std::sqrt(squared_length / ridge(one.node)));
+    longest = std::max(longest, length_at(one.node, behind_lens(one, room)));
   }
   return longest;
 }
@@ -161,8 +153,8 @@ SolveSummary Belief::learn_and_forget(std::span<const UserReward> learned, std::
   const Work all{.threads = 1, .spare_bytes = {}, .progress = progress};
   SolveSummary summary;
   try {
-    attempt.note(learned);
-    attempt.note(forgotten);
+    attempt.remember(learned);
+    attempt.remember(forgotten);
     options_.progress = all.part(0.0, share).progress;
     summary = learn_many(learned);
     attempt.begin();
@@ -206,7 +198,7 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
   const auto spare_bytes = [this, needed] {
     return static_cast<double>(available_bytes(options_, [this] { return bytes(); })) - needed;
   };
-  const Work work{.threads = thread_count(), .spare_bytes = spare_bytes, .progress = options_.progress};
+  const Work work{.threads = thread_count(), .spare_bytes = spare_bytes, .progress = never_back(options_.progress)};
   const auto engine_for = [this](const Component& component) {
     auto engine = engine_factory().make(component.engine->kind(), component.engine->prior(), dimension(), options_);
     return engine;
@@ -253,6 +245,33 @@ SolveSummary Belief::learn_anew(std::span<const UserReward> rewards, std::size_t
   return summary;
 }
 
+SolveSummary Belief::forget_user(NodeId user, NodeId node, std::span<const UserReward> rewards,
+                                 std::span<const NodeId> stay) {
+  const std::size_t count = evidence(user, node).count;
+  if (count == 0) return {};
+  rewards_ -= count;
+  if (user_evidence_ ? user_evidence_->takes_away() : evidence_.takes_away()) return learn_and_forget({}, rewards);
+  Evidence gone(dimension(), 1);
+  const Lens lens = lenses_.of(user, node);
+  gone.add(0, lenses_.are_plain() ? evidence(user, node) : lens.to_node(evidence(user, node)).view());
+  if (user_evidence_) user_evidence_->clear(user);
+  // Summed anew, so that no rounding of a difference stays behind.
+  evidence_.clear(node);
+  for (const NodeId other : stay) {
+    if (user_evidence_->at(other).count == 0) continue;
+    if (lenses_.are_plain()) {
+      evidence_.add(node, *user_evidence_, other);
+    } else {
+      evidence_.add(node, lenses_.of(other, node).to_node(user_evidence_->at(other)).view());
+    }
+  }
+  const UserEvidence sums = gone.at(0);
+  if (is_zero(sums.contexts)) return {};
+  const Component& component = components_[places_[node].component];
+  return account_for(places_[node].component,
+                     component.engine->change_evidence(places_[node].index, sums, -1, evidence_of(component)));
+}
+
 /// N loses a share of the sums of a user, at most d columns at one node: the price of an edge.
 SolveSummary Belief::discount(const Discount& one, Engine& engine) {
   const UserEvidence before = evidence(one.user, one.node);
@@ -282,7 +301,7 @@ SolveSummary Belief::discount(const Discount& one, Engine& engine) {
   } else {
     evidence_.scale(one.node, one.factor);
   }
-  if (std::all_of(contexts.begin(), contexts.end(), [](double value) { return value == 0.0; })) return {};
+  if (is_zero(contexts)) return {};
   const Component& component = components_[places_[one.node].component];
   const Lens::Sums at_node = lenses_.are_plain() ? Lens::Sums() : lens.to_node(lost);
   return account_for(places_[one.node].component,
@@ -297,8 +316,8 @@ SolveSummary Belief::discount_and_learn(std::span<const Discount> discounts, std
   const double share = static_cast<double>(discounts.size()) / static_cast<double>(discounts.size() + rewards.size());
   SolveSummary summary;
   try {
-    attempt.note(rewards);
-    for (const Discount& one : discounts) attempt.note(one.user, one.node);
+    attempt.remember(rewards);
+    for (const Discount& one : discounts) attempt.remember(one.user, one.node);
     attempt.begin();
     const Work first = all.part(0.0, share);
     std::map<NodeId, std::vector<Discount>> by_component;

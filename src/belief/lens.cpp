@@ -1,22 +1,13 @@
 #include "belief/lens.hpp"
 
+#include "goblin/random.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
 namespace goblin {
-namespace {
-
-/// Every bit of the result depends on every bit of the number. (The finalizer of SplitMix64.)
-std::uint64_t scrambled(std::uint64_t number) {
-  number += 0x9E3779B97F4A7C15U;
-  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9U;
-  number = (number ^ (number >> 27)) * 0x94D049BB133111EBU;
-  return number ^ (number >> 31);
-}
-
-}  // namespace
 
 Lens Lens::hashing(std::size_t dimension, std::size_t buckets, std::uint64_t seed, NodeId user) {
   Lens lens(dimension, 1.0);

@@ -101,6 +101,10 @@ class Lenses {
   void add_node() {
     if (scale_) factors_.push_back(1.0);
   }
+  /// Takes away the nodes that were added after so many.
+  void keep_first(std::size_t nodes) {
+    if (scale_) factors_.resize(nodes);
+  }
   [[nodiscard]] std::size_t bytes() const { return factors_.capacity() * sizeof(double); }
 
  private:

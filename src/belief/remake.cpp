@@ -131,7 +131,8 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges, std::span<const Node
         const auto share = [&](std::size_t count) {
           return static_cast<double>(count) / static_cast<double>(nodes.size());
         };
-        const Work all{.threads = thread_count(), .spare_bytes = spare_bytes, .progress = options_.progress};
+        const Work all{
+            .threads = thread_count(), .spare_bytes = spare_bytes, .progress = never_back(options_.progress)};
         const Work work = all.part(share(done), share(done + members.size()));
         const Engine::Changed changed = engine.learn_many(rewards, evidence_of(component), work);
         component.log_determinant = changed.log_determinant;

@@ -1,9 +1,22 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <utility>
 
 namespace goblin {
+
+/// The same progress, but never told less than before: work that is given up for another way begins anew, and a
+/// residual may grow for a while.
+inline std::function<void(double share)> never_back(std::function<void(double share)> progress) {
+  if (!progress) return progress;
+  return [progress = std::move(progress), told = std::make_shared<double>(0.0)](double share) {
+    *told = std::max(*told, share);
+    progress(*told);
+  };
+}
 
 /// What an engine may use for a change of many things at once, and whom it tells how far it is.
 struct Work {

@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace goblin::data {
 namespace {
@@ -32,11 +34,9 @@ bool has_numbers(const std::vector<std::string_view>& fields) {
 }
 
 /// Items with their contexts or their tags, whichever the file has.
-struct Items {
-  Names names;
+struct ItemsFile {
   ItemFields fields = ItemFields::automatic;
-  std::size_t dimension = 0;
-  std::vector<double> numbers;
+  Items items;
   Names tags;
   std::vector<Entry> assignments;
 };
@@ -44,8 +44,9 @@ struct Items {
 void add_numbers(const TabReader& row, bool is_new, Items& items) {
   if (!is_new) row.fail(fmt::format("item '{}' stands twice", row.fields()[0]));
   const std::size_t count = row.fields().size() - 1;
+  if (items.dimension == 0 && count == 0) row.fail("no numbers after the item's name (must be at least 1)");
   if (items.dimension == 0) items.dimension = count;
-  if (count == 0 || count != items.dimension) {
+  if (count != items.dimension) {
     row.fail(
         fmt::format("{} number{} (expected: {}, as in the first line)", count, count == 1 ? "" : "s", items.dimension));
   }
@@ -56,34 +57,35 @@ void add_numbers(const TabReader& row, bool is_new, Items& items) {
   }
 }
 
-void add_tags(const TabReader& row, NodeId item, Items& items) {
+void add_tags(const TabReader& row, NodeId item, ItemsFile& file) {
   for (std::size_t k = 1; k < row.fields().size(); ++k) {
     if (row.fields()[k].empty()) row.fail("an empty tag");
-    items.assignments.push_back({item, items.tags.insert(row.fields()[k])});
+    file.assignments.push_back({item, file.tags.insert(row.fields()[k])});
   }
 }
 
-Items read_items(const std::filesystem::path& path, ItemFields wanted) {
-  Items items;
-  items.fields = wanted;
+ItemsFile read_items_file(const std::filesystem::path& path, ItemFields wanted) {
+  ItemsFile file;
+  file.fields = wanted;
+  file.items.file = path.string();
   auto in = open_file(path);
   TabReader reader(in, path.string());
   while (reader.next()) {
     const auto& fields = reader.fields();
     if (fields[0].empty()) reader.fail("an empty item name");
-    if (items.fields == ItemFields::automatic) {
-      items.fields = has_numbers(fields) ? ItemFields::numbers : ItemFields::tags;
+    if (file.fields == ItemFields::automatic) {
+      file.fields = has_numbers(fields) ? ItemFields::numbers : ItemFields::tags;
     }
-    const std::size_t before = items.names.size();
-    const NodeId item = items.names.insert(fields[0]);
-    if (items.fields == ItemFields::numbers) {
-      add_numbers(reader, item == before, items);
+    const std::size_t before = file.items.names.size();
+    const NodeId item = file.items.names.insert(fields[0]);
+    if (file.fields == ItemFields::numbers) {
+      add_numbers(reader, item == before, file.items);
     } else {
-      add_tags(reader, item, items);
+      add_tags(reader, item, file);
     }
   }
-  if (items.names.empty()) throw DataError(path.string(), 0, "no items");
-  return items;
+  if (file.items.names.empty()) throw DataError(path.string(), 0, "no items");
+  return file;
 }
 
 /// Users whom the graph does not have are added to it.
@@ -137,25 +139,42 @@ RepeatedPayoffs repeated_payoffs_named(std::string_view name) {
   if (name == "first") return RepeatedPayoffs::first;
   if (name == "last") return RepeatedPayoffs::last;
   if (name == "sum") return RepeatedPayoffs::sum;
-  throw std::invalid_argument(fmt::format("repeated payoffs: '{}' (must be refuse, first, last or sum)", name));
+  throw std::invalid_argument(fmt::format("repeated_payoffs: '{}' (must be refuse, first, last or sum)", name));
+}
+
+std::optional<std::span<const double>> Items::context(std::string_view name) const {
+  const auto item = names.find(name);
+  if (!item) return std::nullopt;
+  return std::span(numbers).subspan(*item * dimension, dimension);
+}
+
+Items read_items(const std::filesystem::path& path) {
+  return std::move(read_items_file(path, ItemFields::numbers).items);
+}
+
+void write_items(std::ostream& out, const Names& names, const ItemContexts& contexts) {
+  for (std::size_t item = 0; item < names.size(); ++item) {
+    const auto context = std::span(contexts.numbers).subspan(item * contexts.dimension, contexts.dimension);
+    out << fmt::format("{}\t{}\n", tab_line_start(names[item]), fmt::join(context, "\t"));
+  }
 }
 
 Dataset read_own_files(const std::filesystem::path& folder, const OwnFilesOptions& options) {
   Dataset dataset;
   dataset.name = "files";
   dataset.graph = read_edge_file(folder / "edges.tsv", options.edges);
-  Items items = read_items(folder / "items.tsv", options.items);
-  dataset.items = std::move(items.names);
+  ItemsFile file = read_items_file(folder / "items.tsv", options.items);
+  dataset.items = std::move(file.items.names);
   dataset.payoffs = read_payoffs(folder / "payoffs.tsv", dataset.items, options.repeated_payoffs, dataset.graph);
-  if (items.fields == ItemFields::numbers) {
-    dataset.contexts.dimension = items.dimension;
-    dataset.contexts.numbers = std::move(items.numbers);
+  if (file.fields == ItemFields::numbers) {
+    dataset.contexts.dimension = file.items.dimension;
+    dataset.contexts.numbers = std::move(file.items.numbers);
   } else {
     std::vector<std::string> tags;
-    for (std::size_t tag = 0; tag < items.tags.size(); ++tag) tags.emplace_back(items.tags[tag]);
+    for (std::size_t tag = 0; tag < file.tags.size(); ++tag) tags.emplace_back(file.tags[tag]);
     dataset.summary.tags = tags.size();
-    dataset.summary.assignments = items.assignments.size();
-    set_contexts_from_tags(dataset, tags, items.assignments, options.contexts.minimum_count.value_or(1),
+    dataset.summary.assignments = file.assignments.size();
+    set_contexts_from_tags(dataset, tags, file.assignments, options.contexts.minimum_count.value_or(1),
                            options.contexts);
   }
   summarize_graph_and_payoffs(dataset);

@@ -39,9 +39,6 @@ const RunSizes quick{.rounds = 300,
                      .graph_noises = {0.0, 500.0},
                      .payoff_noises = {0.0, 0.5}};
 
-constexpr double drift_graph_noise = 100.0;
-constexpr double drift_payoff_noise = 0.25;
-
 /// The values that one option of a setting can have, each as what it does to the setting.
 using Axis = std::vector<std::function<void(Setting&)>>;
 

@@ -3,7 +3,9 @@
 #include "goblin/random.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,10 +30,22 @@ void check(const Bandit& bandit, const world::World& world, const SimulateOption
 std::optional<double> bound_of(const Bandit& bandit, const world::World& world, double delta) {
   const auto truth = world.truth();
   if (!truth || !has_node_per_user(bandit.policy())) return std::nullopt;
+  if (!bandit.options().intercept) {
+    return bandit.regret_bound({.noise = truth->noise,
+                                .delta = delta,
+                                .context_length = truth->context_length,
+                                .smoothness = bandit.smoothness(truth->user_vectors)});
+  }
+  // The true vectors have nothing for the constant, which makes contexts longer.
+  std::vector<double> vectors;
+  for (std::size_t k = 0; k < truth->user_vectors.size(); ++k) {
+    vectors.push_back(truth->user_vectors[k]);
+    if ((k + 1) % world.dimension() == 0) vectors.push_back(0.0);
+  }
   return bandit.regret_bound({.noise = truth->noise,
                               .delta = delta,
-                              .context_length = truth->context_length,
-                              .smoothness = bandit.smoothness(truth->user_vectors)});
+                              .context_length = std::hypot(truth->context_length, 1.0),
+                              .smoothness = bandit.smoothness(vectors)});
 }
 
 }  // namespace
@@ -56,7 +70,7 @@ Trace simulate(Bandit& bandit, const world::World& world, const SimulateOptions&
   while (goes_on && trace.rounds < options.rounds) {
     world.round(trace.rounds, round);
     bandit.select(round.user, {round.contexts, world.dimension()}, {}, decision,
-                  Draw{.seed = seed, .decision = trace.rounds, .samples = 0});
+                  Draw{.seed = seed, .decision = trace.rounds, .samples = options.samples});
     const std::size_t arm = decision.arm;
     bandit.update(round.user, round.context(arm), round.payoffs[arm]);
 
@@ -81,7 +95,8 @@ Trace simulate(Bandit& bandit, const world::World& world, const SimulateOptions&
                             .reward = trace.reward,
                             .normalized_reward = trace.normalized_reward(),
                             .regret = trace.regret,
-                            .log_determinant = bandit.log_determinant()});
+                            .log_determinant = bandit.log_determinant(),
+                            .probability = decision.probability});
     }
   }
   if (options.clock) trace.seconds = options.clock() - begin;

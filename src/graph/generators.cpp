@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,34 @@ Graph with_flipped_pairs(const Graph& graph, double expected_flips, Random rando
     }
   }
   return graph.has_names() ? Graph(graph.names(), edges) : Graph(n, edges);
+}
+
+Rewired rewired(const Graph& graph, Random random) {
+  constexpr std::size_t tries_an_edge = 20;
+  std::vector<Edge> edges = graph.edges();
+  const auto key = [](NodeId a, NodeId b) {
+    return (static_cast<std::uint64_t>(std::min(a, b)) << 32U) | static_cast<std::uint64_t>(std::max(a, b));
+  };
+  std::unordered_set<std::uint64_t> there;
+  there.reserve(edges.size());
+  for (const Edge& edge : edges) there.insert(key(edge.a, edge.b));
+  std::size_t swaps = 0;
+  for (std::size_t tried = 0; edges.size() > 1 && tried < tries_an_edge * edges.size(); ++tried) {
+    Edge& first = edges[random.below(edges.size())];
+    Edge& second = edges[random.below(edges.size())];
+    if (random.below(2) == 1) std::swap(second.a, second.b);
+    if (first.a == second.b || second.a == first.b || there.contains(key(first.a, second.b)) ||
+        there.contains(key(second.a, first.b))) {
+      continue;
+    }
+    there.erase(key(first.a, first.b));
+    there.erase(key(second.a, second.b));
+    std::swap(first.b, second.b);
+    there.insert(key(first.a, first.b));
+    there.insert(key(second.a, second.b));
+    ++swaps;
+  }
+  return {graph.has_names() ? Graph(graph.names(), edges) : Graph(graph.node_count(), edges), swaps};
 }
 
 Graph random(const RandomOptions& options) {

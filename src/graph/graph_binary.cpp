@@ -1,6 +1,7 @@
 #include "graph/graph_binary.hpp"
 
 #include <stdexcept>
+#include <string_view>
 
 namespace goblin {
 
@@ -39,7 +40,12 @@ Graph load_graph(BinaryReader& in) {
   in.expect(edges.size() == ends.size(), "the number of edges");
   Names names;
   for (std::size_t node = 0; node < name_count; ++node) {
-    in.expect(names.insert(in.text()) == node, "a name that stands twice");
+    const std::string_view name = in.text();
+    if (name.empty() && names.find(name)) {
+      names.insert_nameless();  // of users who were removed
+    } else {
+      in.expect(names.insert(name) == node, "a name that stands twice");
+    }
   }
   try {
     return name_count > 0 ? Graph(std::move(names), edges) : Graph(counts.size(), edges);

@@ -1,5 +1,7 @@
 #include "graph/live_graph.hpp"
 
+#include <utility>
+
 namespace goblin {
 
 std::optional<NodeId> LiveGraph::find(std::string_view name) const {
@@ -17,6 +19,19 @@ NodeId LiveGraph::add_node(std::string_view name) {
   if (!name.empty()) added_names_.insert(name);
   graph_.add_nodes(1);
   return static_cast<NodeId>(node_count_++);
+}
+
+void LiveGraph::remove_names(std::span<const NodeId> nodes) {
+  if (!has_names()) return;
+  Names names = snapshot().names();
+  names.remove(nodes);
+  *this = LiveGraph(Graph(std::move(names), graph_.edges()));
+}
+
+void LiveGraph::keep_first(std::size_t count) {
+  added_names_.keep_first(count - base().node_count());
+  graph_.keep_first(count);
+  node_count_ = count;
 }
 
 Graph LiveGraph::snapshot() const {

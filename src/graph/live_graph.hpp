@@ -4,6 +4,7 @@
 #include "graph/editable_graph.hpp"
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -17,13 +18,19 @@ class LiveGraph {
 
   /// May be asked while an edge changes.
   [[nodiscard]] std::size_t node_count() const { return node_count_; }
+  [[nodiscard]] std::size_t edge_count() const { return graph_.edge_count(); }
   [[nodiscard]] bool has_names() const { return base().has_names() || !added_names_.empty(); }
   [[nodiscard]] std::optional<NodeId> find(std::string_view name) const;
-  /// Empty where nodes have no names.
+  /// Empty where nodes have no names, or this one has lost it.
   [[nodiscard]] std::string_view name(NodeId node) const;
 
   /// The new node's index; the name is new where nodes have names, and empty where they have none.
   NodeId add_node(std::string_view name);
+  /// Takes the names of some nodes (ascending), which others may get then; nothing where nodes have none. O(n + m).
+  void remove_names(std::span<const NodeId> nodes);
+  /// Takes away the nodes that were added after so many, which no edge joins to the others, also one that memory ran
+  /// out for. Takes no memory.
+  void keep_first(std::size_t count);
 
   [[nodiscard]] double weight(NodeId a, NodeId b) const { return graph_.weight(a, b); }
   [[nodiscard]] double degree(NodeId node) const { return graph_.degree(node); }

@@ -1,6 +1,7 @@
 #include "goblin/report/claims.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 
@@ -18,6 +19,9 @@ using experiment::paper::Results;
 
 constexpr double error_rate = 0.05;
 constexpr const char* reward_unit = "normalized reward";
+
+/// Of each of so many intervals that are to hold together.
+double level_of(std::size_t together) { return 1.0 - error_rate / static_cast<double>(together); }
 
 std::string_view name(Policy policy) { return goblin::name_of(policy); }
 
@@ -211,9 +215,22 @@ const Difference& Claim::weakest() const {
                            [&](const Difference& a, const Difference& b) { return strength(a) < strength(b); });
 }
 
+std::optional<std::size_t> seeds_to_decide(const Difference& difference, std::size_t together) {
+  const double mean = std::abs(difference.estimate.mean);
+  const double error = difference.estimate.standard_error.value();
+  if (difference.verdict != Verdict::not_decided || mean <= error) return std::nullopt;
+  const double scatter = error * std::sqrt(static_cast<double>(difference.by_seed.size()));
+  std::size_t seeds = difference.by_seed.size() + 1;
+  while (experiment::student_quantile(seeds, level_of(together)) * scatter >=
+         mean * std::sqrt(static_cast<double>(seeds))) {
+    ++seeds;
+  }
+  return seeds;
+}
+
 void judge(Claim& claim) {
   if (claim.differences.empty()) throw std::invalid_argument("claim: no differences (must be at least 1)");
-  const double level = 1.0 - error_rate / static_cast<double>(claim.differences.size());
+  const double level = level_of(claim.differences.size());
   for (Difference& each : claim.differences) {
     each.estimate = experiment::estimate(each.by_seed);
     const double margin =

@@ -1,6 +1,7 @@
 #include "goblin/report/figure.hpp"
 
 #include "goblin/bandit/policy.hpp"
+#include "report/figure_parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,16 +72,6 @@ std::vector<double> label_heights(const Panel& panel, const Range& range) {
   return heights;
 }
 
-/// The distance of tics that shows about four of them.
-double tic_step(double length) {
-  const double rough = length / 4.0;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) return factor * power;
-  }
-  return 10.0 * power;
-}
-
 std::string data_block(const std::string& name, const Series& series) {
   std::string text = fmt::format("${} << EOD\n", name);
   for (std::size_t k = 0; k < series.x.size(); ++k) {
@@ -109,7 +100,7 @@ std::string panel_commands(const std::string& name, const Panel& panel) {
   } else {
     text += fmt::format("set xtics {:g}\n", tic_step(across.high - std::min(0.0, across.low)));
   }
-  text += fmt::format("set xrange [{:g}:{:g}]\n", panel.log_x ? across.low : 0.0, across.high);
+  text += fmt::format("set xrange [{:g}:{:g}]\n", panel.log_x ? across.low : std::min(0.0, across.low), across.high);
   if (panel.log_y) text += "set logscale y\nset format y '10^{%L}'\n";
   text += fmt::format("set yrange [{:.8g}:{:.8g}]\n", range.low, range.high);
   text += fmt::format("set title {} offset 0,-0.6\nset xlabel {} offset 0,0.4\nset ylabel {} offset 0.6,0\n",

@@ -1,6 +1,17 @@
 #include "report/figure_parts.hpp"
 
+#include <cmath>
+
 namespace goblin::report {
+
+double tic_step(double length) {
+  const double rough = length / 4.0;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10.0 * power;
+}
 
 using experiment::Finalist;
 using experiment::Outcome;

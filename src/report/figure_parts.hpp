@@ -15,6 +15,9 @@ namespace goblin::report {
 inline constexpr const char* reward_axis = "normalized reward";
 inline constexpr const char* rounds_axis = "rounds (thousands)";
 
+/// The distance of tics that shows about four of them.
+[[nodiscard]] double tic_step(double length);
+
 /// A line without points, in the colour of the policy whose name the label starts with.
 [[nodiscard]] Series series_named(std::string_view label);
 

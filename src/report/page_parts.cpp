@@ -6,16 +6,12 @@
 #include <cmath>
 
 namespace goblin::report {
-namespace {
 
-/// "does-not-hold", for the style sheet.
 std::string class_of(Verdict verdict) {
   std::string name(name_of(verdict));
   std::replace(name.begin(), name.end(), ' ', '-');
   return name;
 }
-
-}  // namespace
 
 std::string number(double value) {
   const double size = std::abs(value);

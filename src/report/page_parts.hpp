@@ -45,6 +45,8 @@ void append(std::string& text, fmt::format_string<Values...> format, Values&&...
 /// A spot in a colour: the policy's, or a given one.
 [[nodiscard]] std::string swatch(std::string_view policy);
 [[nodiscard]] std::string colour_swatch(std::string_view colour);
+/// "does-not-hold", for the style sheet.
+[[nodiscard]] std::string class_of(Verdict verdict);
 /// Cells of a table. text_cell takes HTML; what is not HTML yet has to be escaped.
 [[nodiscard]] std::string number_cell(const std::string& text, bool best = false);
 [[nodiscard]] std::string text_cell(std::string_view html);

@@ -24,7 +24,8 @@ std::string list_worlds(const Results& results, const std::vector<std::size_t>& 
   const auto in_grid = static_cast<std::size_t>(
       std::ranges::count_if(places, [&results](std::size_t place) { return place < results.grid.size(); }));
   if (in_grid > 0) {
-    names.push_back(in_grid == results.grid.size()
+    names.push_back(results.grid.size() == 1 ? std::string("4Cliques")
+                    : in_grid == results.grid.size()
                         ? fmt::format("all {} of 4Cliques", in_grid)
                         : fmt::format("{} of the {} of 4Cliques", in_grid, results.grid.size()));
   }
@@ -38,10 +39,35 @@ std::string list_worlds(const Results& results, const std::vector<std::size_t>& 
 /// "in 3 of 15 worlds (...)"
 std::string in_worlds(const Results& results, const std::vector<std::size_t>& places) {
   const std::size_t all = results.grid.size() + results.others.size();
-  if (places.empty()) return fmt::format("in none of {} worlds", all);
   return fmt::format("in {} of {} worlds ({})", places.size(), all, list_worlds(results, places));
 }
 
+/// How many seeds would decide what is not decided in these worlds, as far as the differences say.
+std::string about_seeds(const std::vector<Claim>& comparisons, const std::vector<std::size_t>& places,
+                        const std::string& contender) {
+  std::vector<std::size_t> seeds;
+  for (const std::size_t place : places) {
+    const Difference& difference = *difference_of(comparisons[place], contender);
+    if (const auto needed = seeds_to_decide(difference, comparisons[place].differences.size())) {
+      seeds.push_back(*needed);
+    }
+  }
+  if (seeds.empty()) {
+    return " There the difference is not larger than its standard error, so it cannot be told how many seeds would "
+           "decide.";
+  }
+  const auto [least, most] = std::ranges::minmax(seeds);
+  std::string text = fmt::format(" A difference as large as it looks there would take about {}{} seeds", least,
+                                 least == most ? std::string() : fmt::format(" to {}", most));
+  const std::size_t unknown = places.size() - seeds.size();
+  if (unknown > 0) {
+    text += fmt::format(
+        "; in {} of these worlds it is not larger than its standard error, and the number cannot be told", unknown);
+  }
+  return text + ".";
+}
+
+/// Where the contender is ahead, behind, and neither.
 std::string about_one(const Results& results, const std::vector<Claim>& comparisons, const std::string& contender) {
   std::vector<std::size_t> ahead;
   std::vector<std::size_t> behind;
@@ -50,40 +76,67 @@ std::string about_one(const Results& results, const std::vector<Claim>& comparis
     const Verdict verdict = difference_of(comparisons[place], contender)->verdict;
     (verdict == Verdict::holds ? ahead : verdict == Verdict::does_not_hold ? behind : open).push_back(place);
   }
-  std::string text = fmt::format("{} earns more than {} {}, and less {}.", contender, reference,
-                                 in_worlds(results, ahead), in_worlds(results, behind));
-  if (!open.empty()) text += fmt::format(" It is not decided {}.", in_worlds(results, open));
+  std::string text;
+  if (ahead.empty() && behind.empty()) {
+    text = fmt::format("Whether {} earns more or less than {} is not decided in any of the {} worlds.", contender,
+                       reference, open.size());
+  } else {
+    std::vector<std::string> parts;
+    if (!ahead.empty()) parts.push_back(fmt::format("more than {} {}", reference, in_worlds(results, ahead)));
+    if (!behind.empty()) parts.push_back(fmt::format("less than {} {}", reference, in_worlds(results, behind)));
+    text = fmt::format("{} earns {}.", contender,
+                       joined(std::vector<std::string_view>(parts.begin(), parts.end()), "and"));
+    if (!open.empty()) text += fmt::format(" It is not decided {}.", in_worlds(results, open));
+  }
+  if (!open.empty()) text += about_seeds(comparisons, open, contender);
   return text;
 }
 
+/// Where gob.lin is ahead of all who answer the question, where one of them is ahead of it, and by how much, and where
+/// neither is decided.
 std::string about_all(const Results& results, const std::vector<Claim>& comparisons, const Question& question) {
   std::vector<std::size_t> reference_ahead;
   std::vector<std::size_t> rival_ahead;
-  std::vector<std::string> leaders;
+  std::vector<std::size_t> open;
+  std::string leaders;
+  bool any_decided = false;
   for (std::size_t place = 0; place < comparisons.size(); ++place) {
     const Difference* best = nullptr;
     bool all_behind = true;
     for (const std::string& contender : question.contenders) {
       const Difference* each = difference_of(comparisons[place], contender);
       all_behind = all_behind && each->verdict == Verdict::does_not_hold;
+      any_decided = any_decided || each->verdict != Verdict::not_decided;
       if (each->verdict == Verdict::holds && (best == nullptr || each->estimate.mean > best->estimate.mean))
         best = each;
     }
-    if (all_behind) reference_ahead.push_back(place);
-    if (best == nullptr) continue;
-    rival_ahead.push_back(place);
-    if (place >= results.grid.size()) {
-      leaders.push_back(fmt::format("On {}, {} leads by {}.", results.others[place - results.grid.size()].study.title,
-                                    best->label, words_of(*best)));
+    (all_behind ? reference_ahead : best != nullptr ? rival_ahead : open).push_back(place);
+    if (best != nullptr && place >= results.grid.size()) {
+      leaders += fmt::format(" On {}, {} leads by {}.", results.others[place - results.grid.size()].study.title,
+                             best->label, words_of(*best));
     }
   }
-  const bool one = question.contenders.size() == 1;
-  std::string text = fmt::format(
-      "{} earns more than {} {}; {} earns more than {} {}.", reference,
-      one ? question.contenders.front() : std::string("every one of these"), in_worlds(results, reference_ahead),
-      one ? question.contenders.front() : std::string("one of these"), reference, in_worlds(results, rival_ahead));
-  for (const std::string& each : leaders) text += " " + each;
-  return text;
+  if (question.contenders.size() == 1) return about_one(results, comparisons, question.contenders.front()) + leaders;
+  const std::string rivals =
+      joined(std::vector<std::string_view>(question.contenders.begin(), question.contenders.end()), "and");
+  if (!any_decided) {
+    return fmt::format("Nothing is decided: in none of the {} worlds do {} seeds tell {} from {}.", comparisons.size(),
+                       results.all().front()->study.evaluation_seeds.size(), reference, rivals);
+  }
+  std::string text;
+  if (!reference_ahead.empty()) {
+    text += fmt::format(" {} earns more than each of {} {}.", reference, rivals, in_worlds(results, reference_ahead));
+  }
+  if (!rival_ahead.empty()) {
+    text +=
+        fmt::format(" At least one of {} earns more than {} {}.", rivals, reference, in_worlds(results, rival_ahead));
+  }
+  text += leaders;
+  if (!open.empty()) {
+    text += fmt::format(" Whether one of {} earns more than {} is not decided {}.", rivals, reference,
+                        in_worlds(results, open));
+  }
+  return text.substr(1);
 }
 
 }  // namespace
@@ -188,6 +241,14 @@ std::string colour_in(const Results& results, std::string_view contender) {
   return std::string(others.front());
 }
 
+std::string about_drift() {
+  return fmt::format(
+      "After half of the rounds every clique gets another vector, all at once. Nobody is told. The graph noise is "
+      "{:.1f} % and the payoff noise {} all the time.",
+      100.0 * experiment::rivals::drift_graph_noise / experiment::paper::clique_edges,
+      experiment::rivals::drift_payoff_noise);
+}
+
 std::string how_it_was_tuned(const Results& results) {
   const auto& study = results.all().front()->study;
   const auto& drift = results.others.front().study;
@@ -195,8 +256,9 @@ std::string how_it_was_tuned(const Results& results) {
       "Every contender could try {} settings in every world, on the tuning seeds {}, over {} rounds ({} where vectors "
       "change). The settings are the first {} different points of the Halton sequence over the contender's own grid, "
       "which is fixed in advance. The setting with the highest mean was played over {} rounds on the evaluation seeds "
-      "{}, "
-      "which no choice has seen.",
+      "{}, which no choice has seen. Where nothing changes, the longest window is as long as the tuning, so it is "
+      "chosen "
+      "by what it earns before it forgets anything.",
       results.plan.budget, list_of(study.tuning_seeds), grouped(study.tuning_rounds), grouped(drift.tuning_rounds),
       results.plan.budget, grouped(study.rounds), list_of(study.evaluation_seeds));
 }

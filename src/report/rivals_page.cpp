@@ -117,7 +117,7 @@ std::string world_section(const RivalsReport& report, std::size_t place) {
   std::string text;
   append(text, "<h2 id=\"{}\">{}</h2>\n", world.study.name, html_escaped(world.study.title));
   if (world.study.name == "drift") {
-    append(text, "<p>After half of the rounds every clique gets another vector, all at once. Nobody is told.</p>\n");
+    append(text, "<p>{}</p>\n", html_escaped(about_drift()));
   }
   text += figure_of(report.figures, "rivals-" + world.study.name);
   text += world_table(report, place);

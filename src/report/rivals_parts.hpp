@@ -35,6 +35,9 @@ struct RivalRow {
 /// its question.
 [[nodiscard]] std::string colour_in(const experiment::rivals::Results& results, std::string_view contender);
 
+/// What changes in the world that drifts, and its noise: sentences, without markup.
+[[nodiscard]] std::string about_drift();
+
 /// How many settings, seeds and rounds, and how the settings were chosen: sentences, without markup.
 [[nodiscard]] std::string how_it_was_tuned(const experiment::rivals::Results& results);
 

@@ -64,14 +64,17 @@ std::string rivals_markdown(const RivalsReport& report) {
     for (const std::string& each : answer.each) append(text, "- {}\n", each);
   }
   append(text,
-         "\n### 4Cliques\n\nThe mean difference to gob.lin at each graph noise and payoff noise, in bold where it is "
+         "\n### 4Cliques\n\n![Normalized reward at the end against graph noise, question after question, payoff noise "
+         "to the right](images/rivals/rivals-4cliques.svg)\n\nThe mean difference to gob.lin at each graph noise and "
+         "payoff noise, in bold where it is "
          "decided.\n\n{}",
          grid_table(report));
   for (std::size_t k = 0; k < report.results.others.size(); ++k) {
     const StudyResult& world = report.results.others[k];
     append(text,
-           "\n### {}\n\n![Normalized reward over time, a panel for each question](images/rivals/rivals-{}.svg)\n\n{}",
-           world.study.title, world.study.name, world_table(world, report.comparisons[report.results.grid.size() + k]));
+           "\n### {}\n\n{}![Normalized reward over time, a panel for each question](images/rivals/rivals-{}.svg)\n\n{}",
+           world.study.title, world.study.name == "drift" ? about_drift() + "\n\n" : "", world.study.name,
+           world_table(world, report.comparisons[report.results.grid.size() + k]));
   }
   return text;
 }

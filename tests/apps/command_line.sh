@@ -104,7 +104,8 @@ expect 3 'standard input:2: is not JSON' "${replay[@]}"
 
 # Help goes to standard output, with an example.
 for command in fit merge replay; do
-  "$goblin" $command --help | grep -q 'Example:' || { echo "FAILED: no example in $command --help"; failures=$((failures + 1)); }
+  "$goblin" $command --help >help
+  grep -q 'Example:' help || { echo "FAILED: no example in $command --help"; failures=$((failures + 1)); }
 done
 "$goblin" --version | grep -q '^goblin [0-9]' || { echo "FAILED: --version"; failures=$((failures + 1)); }
 

@@ -5,6 +5,7 @@
 #include "replay.hpp"
 #include "support/command.hpp"
 #include "support/events_file.hpp"
+#include "support/tea_and_soup.hpp"
 #include "support/three_friends.hpp"
 
 #include <limits>
@@ -30,10 +31,11 @@ struct Fitted {
   FitSummary summary;
 };
 
-Fitted run(Bandit& bandit, const std::string& log, FitOptions options = {}) {
+Fitted run(Bandit& bandit, const std::string& log, FitOptions options = {},
+           const std::shared_ptr<const data::Items>& items = nullptr) {
   Fitted result;
   try {
-    fit(bandit, format_of(bytes_of(log), bandit.options().dimension, "log"), "log", options, result.summary);
+    fit(bandit, format_of(bytes_of(log), bandit.options().dimension, "log", items), "log", options, result.summary);
   } catch (const std::exception& error) {
     result.error = error.what();
   }
@@ -112,6 +114,38 @@ TEST(Fit, small_batches_and_logs_without_an_end_of_line) {
   EXPECT_EQ(bandit.rewards(), 0);
 }
 
+TEST(Fit, learns_what_was_shown) {
+  const std::string log =
+      "{\"user\": \"ann\", \"items\": [\"tea\", 7], \"action\": 1, \"reward\": 1, \"probability\": 0.5}\n"
+      "{\"user\": \"zoe\", \"contexts\": [[1, 0], [3, 1]], \"action\": 0, \"reward\": 0.5}\n"
+      "{\"user\": \"ann\", \"items\": [\"tea\", \"soup\"]}\n"
+      "{\"user\": \"bob\", \"item\": \"soup\", \"reward\": -1}\n";
+  auto expected = make();
+  expected.update("ann", std::vector<double>{-1.0, 0.5}, 1.0);
+  expected.add_user("zoe");
+  expected.update("zoe", std::vector<double>{1.0, 0.0}, 0.5);
+  expected.update("bob", std::vector<double>{0.0, 2.0}, -1.0);
+  for (const std::size_t threads : {1, 2}) {
+    auto bandit = make();
+    const Fitted fitted = run(bandit, log, {.threads = threads}, test::tea_and_soup());
+    EXPECT_EQ(fitted.error, "");
+    EXPECT_EQ(fitted.summary.learned, 3);
+    EXPECT_EQ(fitted.summary.passed_over, 1);
+    EXPECT_EQ(fitted.summary.new_users, 1);
+    for (const char* user : {"ann", "bob", "cat", "zoe"}) {
+      for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(bandit.mean(user)[k], expected.mean(user)[k], 1e-12);
+    }
+  }
+  auto bandit = make();
+  EXPECT_THAT(
+      run(bandit, "\n" + log + "{\"user\": \"bob\", \"item\": \"cake\", \"reward\": -1}\n", {}, test::tea_and_soup())
+          .error,
+      HasSubstr("log:6: 'item' is 'cake', which is not in items.tsv (must be one of its 3 items"));
+  auto longer = Bandit::gob_lin(test::three_friends(), {.dimension = 3});
+  EXPECT_EQ(run(longer, log, {}, test::tea_and_soup()).error,
+            "--items: items.tsv has 2 numbers for each item (must be the dimension, 3)");
+}
+
 // A bad line anywhere: what comes before it is learned, nothing of what comes after it, and its user does not join.
 TEST(Fit, learns_up_to_a_bad_line) {
   const std::string log = long_log(40'000);
@@ -143,7 +177,7 @@ TEST(Fit, names_the_line_and_the_reason) {
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"context\": [1], \"reward\": 1}"),
             "log:1: context has 1 numbers (must be the dimension, 2)");
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"contexts\": [[1, 0]], \"rewards\": [1]}"),
-              HasSubstr("log:1: has 'contexts' and 'rewards', and does not say which of them was shown"));
+              HasSubstr("log:1: has 'rewards', and does not say which of the candidates was shown"));
   EXPECT_THAT(error_of(std::string(3, '\0')), HasSubstr("log:1: is not JSON"));
 }
 
@@ -156,6 +190,30 @@ TEST(Fit, users_without_names_go_by_their_numbers) {
   EXPECT_THAT(fitted.error, HasSubstr("log:3: 'user' is '5' (must be a whole number, at most 3"));
   EXPECT_EQ(bandit.user_count(), 3);
   EXPECT_EQ(bandit.rewards(), 2);
+}
+
+TEST(Fit, a_batch_that_does_not_fit_is_refused_before_anything_is_read) {
+  const BanditOptions options{.dimension = 2, .engine = {.kind = EngineKind::dense}};
+  BanditOptions limited = options;
+  limited.engine.memory_limit = Bandit::estimate_bytes(Policy::gob_lin, test::three_friends(), {}, options) + 200'000;
+  auto bandit = Bandit::gob_lin(test::three_friends(), limited);
+  const std::string log = long_log(2000);
+  const Fitted refused = run(bandit, log, {.batch = 1'000'000});
+  EXPECT_THAT(refused.error, HasSubstr("--batch: 1000000 rewards of dimension 2 take 0.15 GB, more than the 0.00"));
+  EXPECT_EQ(refused.summary.count, 0);
+  EXPECT_EQ(bandit.rewards(), 0);
+  const std::string fits = "what would fit: --batch ";
+  const std::size_t at = refused.error.find(fits);
+  ASSERT_NE(at, std::string::npos) << refused.error;
+  const std::size_t batch = std::stoul(refused.error.substr(at + fits.size()));
+  EXPECT_GT(batch, 1000);
+  EXPECT_THAT(run(bandit, log, {.batch = batch + 1}).error, HasSubstr("--batch"));
+  // A batch is no larger than the log.
+  auto same = bandit;
+  EXPECT_EQ(run(same, log.substr(0, log.find('\n', 3000) + 1), {.batch = 1'000'000, .log_bytes = 3000}).error, "");
+  EXPECT_GT(same.rewards(), 10);
+  EXPECT_EQ(run(bandit, log, {.batch = batch}).error, "");
+  EXPECT_EQ(bandit.rewards(), 1800);
 }
 
 TEST(Fit, a_stop_keeps_whole_batches) {
@@ -377,6 +435,11 @@ TEST_F(FitCommand, what_cannot_be_read_or_written_is_said_at_once) {
   EXPECT_EQ(goblin(fit + " --events good.jsonl").code, 2);
   EXPECT_EQ(goblin(fit + " --save model.goblin").code, 2);
   EXPECT_EQ(goblin(fit + " --events good.jsonl --save model.goblin --batch 0").code, 2);
+  const auto too_many =
+      shell("'" GOBLIN_COMMAND "' " + fit + " --events - --save model.goblin --batch 1000000000000000 <good.jsonl");
+  EXPECT_EQ(too_many.code, 2);
+  EXPECT_THAT(too_many.output, HasSubstr("goblin: --batch: 1000000000000000 rewards of dimension 1 take 1.25e+08 GB"));
+  EXPECT_THAT(too_many.output, HasSubstr("what would fit: --batch "));
   EXPECT_EQ(goblin("fit --load model.goblin --alpha 1 --events good.jsonl --save model.goblin").code, 2);
 }
 

@@ -3,6 +3,7 @@
 #include "bandit/scenario.hpp"
 #include "goblin/error.hpp"
 #include "support/command.hpp"
+#include "support/tea_and_soup.hpp"
 #include "support/three_friends.hpp"
 
 #include <sstream>
@@ -27,12 +28,13 @@ struct Replayed {
   ReplaySummary summary;
 };
 
-Replayed run(Bandit& bandit, const std::string& events, bool check = false) {
+Replayed run(Bandit& bandit, const std::string& events, bool check = false,
+             const std::shared_ptr<const data::Items>& items = nullptr) {
   std::istringstream in(events);
   std::ostringstream out;
   Replayed result;
   try {
-    replay(bandit, in, out, {.check = check}, result.summary);
+    replay(bandit, in, out, {.check = check, .items = items}, result.summary);
   } catch (const std::exception& error) {
     result.error = error.what();
   }
@@ -144,7 +146,7 @@ TEST(Replay, names_the_line_and_the_reason) {
   EXPECT_EQ(error_of("{\"user\": null, \"contexts\": [[1, 2]]}"),
             at + "'user' is null (must be a text or a whole number)");
   EXPECT_EQ(error_of("{\"user\": \"\", \"contexts\": [[1, 2]]}"), at + "'user' is empty");
-  EXPECT_EQ(error_of("{\"user\": \"ann\"}"), at + "has neither 'contexts' nor 'context'");
+  EXPECT_EQ(error_of("{\"user\": \"ann\"}"), at + "has none of 'contexts', 'items', 'context' and 'item'");
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"contexts\": []}"),
             at + "'contexts' is empty (must hold at least 1 candidate)");
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"contexts\": 3}"), at + "'contexts' is not an array");
@@ -159,7 +161,7 @@ TEST(Replay, names_the_line_and_the_reason) {
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"contexts\": [[1, 2]], \"reward\": 1}"), HasSubstr("has 'reward' beside"));
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"context\": [1, 2]}"), at + "has a 'context' but no 'reward'");
   EXPECT_EQ(error_of("{\"user\": \"ann\", \"context\": [1, 2], \"contexts\": [[1, 2]]}"),
-            at + "has both 'contexts' and 'context'");
+            at + "has both 'contexts' and 'context' (must have one of them)");
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"context\": [1e400, 2], \"reward\": 1}"), HasSubstr(at + "is not JSON"));
   EXPECT_THAT(error_of("{\"user\": \"ann\", \"context\": [1e200, 2], \"reward\": 1}"),
               HasSubstr(at + "context: length inf (must be at most 30000"));
@@ -212,6 +214,68 @@ TEST(Replay, rewards_wait_for_a_decision_at_most) {
   replay(stopped, in, out, {.keep_going = [&asked] { return ++asked <= 20; }}, summary);
   EXPECT_EQ(stopped.rewards(), 10);
   EXPECT_EQ(summary.lines, 10);
+}
+
+// What the log showed is learned, whatever the bandit would have shown.
+TEST(Replay, a_logged_decision_is_decided_and_what_was_shown_is_learned) {
+  for (const Policy policy : all_policies) {
+    auto bandit = make(policy);
+    auto expected = make(policy);
+    std::string events;
+    for (int t = 0; t < 30; ++t) {
+      const char* const user = t % 3 == 0 ? "ann" : "cat";
+      const std::vector<double> contexts{1.0, 0.1 * t, 0.2 * t, 1.0};
+      const std::size_t action = t % 5 == 0 ? 1 : 0;
+      events += fmt::format(
+          "{{\"user\": \"{}\", \"contexts\": [[{}, {}], [{}, {}]], \"action\": {}, \"reward\": {}, \"probability\": "
+          "0.5}}\n",
+          user, contexts[0], contexts[1], contexts[2], contexts[3], action, t % 4);
+      (void)expected.select(user, {contexts, 2});
+      expected.update(user, std::span(contexts).subspan(2 * action, 2), t % 4);
+    }
+    const bool checked = !finds_clusters(policy) && policy != Policy::linucb_hash;
+    const auto replayed = run(bandit, events, checked);
+    EXPECT_EQ(replayed.error, "") << name_of(policy);
+    EXPECT_EQ(replayed.summary.decisions, 30);
+    EXPECT_EQ(replayed.summary.learned, 30);
+    EXPECT_EQ(replayed.summary.lines, 30);
+    EXPECT_EQ(replayed.summary.reward, 0.0) << "nobody knows what the bandit's own choices would have earned";
+    for (const char* user : {"ann", "bob", "cat"}) EXPECT_EQ(bandit.mean(user), expected.mean(user)) << name_of(policy);
+  }
+}
+
+TEST(Replay, decisions_name_the_item_where_events_do) {
+  auto bandit = Bandit::gob_lin(test::three_friends(), {.dimension = 2, .alpha = 0.0});
+  const std::string events =
+      "{\"user\": \"ann\", \"item\": \"soup\", \"reward\": 1}\n"
+      "{\"user\": \"ann\", \"items\": [\"tea\", \"soup\"]}\n"
+      "{\"user\": \"ann\", \"contexts\": [[1, 0], [0, 2]]}\n"
+      "{\"user\": \"ann\", \"items\": [7, \"tea\"], \"rewards\": [1, 0]}\n";
+  const auto replayed = run(bandit, events, true, test::tea_and_soup());
+  EXPECT_EQ(replayed.error, "");
+  EXPECT_THAT(replayed.decisions, HasSubstr(R"({"arm":1,"item":"soup","scores":[)"));
+  EXPECT_THAT(replayed.decisions, HasSubstr("\n{\"arm\":1,\"scores\":["));
+  EXPECT_THAT(replayed.decisions, HasSubstr(R"({"arm":0,"item":"7","scores":[)"));
+  // The same as with the contexts themselves.
+  auto expected = Bandit::gob_lin(test::three_friends(), {.dimension = 2, .alpha = 0.0});
+  const auto with_contexts = run(expected,
+                                 "{\"user\": \"ann\", \"context\": [0, 2], \"reward\": 1}\n"
+                                 "{\"user\": \"ann\", \"contexts\": [[-1, 0.5], [1, 0]], \"rewards\": [1, 0]}\n");
+  EXPECT_EQ(with_contexts.error, "");
+  EXPECT_EQ(bandit.mean("bob"), expected.mean("bob"));
+}
+
+TEST(Replay, a_bad_item_leaves_nothing_behind) {
+  auto bandit = make();
+  const auto replayed =
+      run(bandit, "{\"user\": \"newbie\", \"items\": [\"tea\", \"cake\"]}\n", false, test::tea_and_soup());
+  EXPECT_EQ(replayed.error,
+            "standard input:1: items[1] is 'cake', which is not in items.tsv (must be one of its 3 items: add a line "
+            "with its numbers)");
+  EXPECT_EQ(bandit.user_count(), 3);
+  auto longer = Bandit::gob_lin(test::three_friends(), {.dimension = 3});
+  EXPECT_EQ(run(longer, "", false, test::tea_and_soup()).error,
+            "--items: items.tsv has 2 numbers for each item (must be the dimension, 3)");
 }
 
 // As fit does.
@@ -324,6 +388,9 @@ TEST(Replay, the_user_of_a_bad_event_does_not_join) {
                 HasSubstr("reward: 1e+300"));
     EXPECT_THAT(run(bandit, R"({"user": "newbie", "contexts": [[1, 0]], "rewards": [1e300]})", checked).error,
                 HasSubstr("reward: 1e+300"));
+    EXPECT_THAT(
+        run(bandit, R"({"user": "newbie", "contexts": [[1, 0], [0, 1]], "action": 1, "reward": 1e300})", checked).error,
+        HasSubstr("candidate 1: reward: 1e+300"));
     EXPECT_EQ(decided.summary.new_users, 0);
     EXPECT_EQ(bandit.user_count(), 3) << name_of(policy);
     EXPECT_EQ(run(bandit, R"({"user": "newbie", "context": [1, 0], "reward": 1})", checked).error, "");
@@ -332,6 +399,25 @@ TEST(Replay, the_user_of_a_bad_event_does_not_join) {
   auto numbered = Bandit::gob_lin(Graph(2), {.dimension = 1});
   EXPECT_NE(run(numbered, R"({"user": 2, "contexts": [[1e9]]})").error, "");
   EXPECT_EQ(numbered.user_count(), 2);
+}
+
+TEST(Replay, with_an_intercept_passes_the_check) {
+  for (const Policy policy : {Policy::linucb_sin, Policy::linucb_ind, Policy::gob_lin, Policy::gob_lin_hub}) {
+    auto bandit = Bandit::make(policy, test::three_friends(), {}, {.dimension = 2, .intercept = true});
+    const auto replayed = run(bandit,
+                              R"({"user": "ann", "contexts": [[1, 0], [0, 1]], "rewards": [1, 0.5]}
+{"user": "bob", "context": [0.5, -1], "reward": 1}
+{"user": "newbie", "contexts": [[0, 0], [0, 1]], "rewards": [1, 1]}
+{"user": "cat", "contexts": [[0, 0], [1, 1]]}
+)",
+                              true);
+    EXPECT_EQ(replayed.error, "") << name_of(policy);
+    ASSERT_TRUE(replayed.summary.largest_difference);
+    EXPECT_LT(*replayed.summary.largest_difference, 1e-9);
+    EXPECT_GT(bandit.mean("ann")[2], 0.0);
+  }
+  auto large = Bandit::linucb_ind(Graph(1001), {.dimension = 2, .intercept = true});
+  EXPECT_EQ(run(large, "", true).error, "--check: dn is 3003 (must be at most 3000)");
 }
 
 TEST(Replay, checks_only_what_the_paper_has) {
@@ -379,6 +465,20 @@ TEST_F(ReplayCommand, a_bad_line_does_not_cost_what_was_learned) {
   EXPECT_THAT(outcome.output, HasSubstr("standard input:4: is not JSON"));
   EXPECT_THAT(outcome.output, HasSubstr("model.goblin: saved, with everything up to line 3"));
   EXPECT_EQ(means_of("model.goblin"), expected_means(3));
+}
+
+TEST_F(ReplayCommand, an_intercept_is_asked_for_once_and_kept_in_the_model) {
+  write("zeros.jsonl",
+        "{\"user\": \"ann\", \"context\": [0], \"reward\": 1}\n{\"user\": \"ann\", \"contexts\": [[0]]}\n");
+  const auto outcome = goblin(replay + " --intercept --check --save model.goblin <zeros.jsonl");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, ::testing::ContainsRegex("\"means\":.0[.](4|39999)"));
+  EXPECT_THAT(goblin(replay + " <zeros.jsonl").output, HasSubstr("\"means\":[0"));
+  EXPECT_THAT(goblin("replay --load model.goblin <zeros.jsonl").output, HasSubstr("\"means\":[0.57"));
+  EXPECT_EQ(goblin("replay --load model.goblin --intercept <zeros.jsonl").code, 2);
+  EXPECT_THAT(
+      goblin("fit --graph edges.tsv --dimension 1 --intercept --events zeros.jsonl --save fitted.goblin").output,
+      Not(HasSubstr("goblin:")));
 }
 
 TEST_F(ReplayCommand, a_signal_does_not_cost_what_was_learned) {
@@ -470,6 +570,37 @@ TEST_F(ReplayCommand, a_bad_first_line_leaves_the_model_that_is_there) {
   // An empty log is one that came to its end.
   EXPECT_EQ(goblin(replay + " --save empty.goblin </dev/null").code, 0);
   EXPECT_EQ(goblin("replay --load empty.goblin <good.jsonl").code, 0);
+}
+
+TEST_F(ReplayCommand, items_come_from_a_file_and_so_may_the_dimension) {
+  write("items.tsv", "tea\t1\nsoup\t2\n");
+  write("log.jsonl",
+        "{\"user\": \"ann\", \"items\": [\"tea\", \"soup\"], \"action\": 1, \"reward\": 1}\n"
+        "{\"user\": \"bob\", \"items\": [\"tea\", \"soup\"]}\n");
+  for (const char* dimension : {"", " --dimension 1"}) {
+    const auto outcome =
+        goblin(fmt::format("replay --graph edges.tsv --items items.tsv{} --save model.goblin <log.jsonl", dimension));
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(R"({"arm":1,"item":"soup",)"));
+  }
+  EXPECT_EQ(goblin("replay --load model.goblin --items items.tsv <log.jsonl").code, 0);
+
+  write("longer.tsv", "tea\t1\t2\n");
+  const std::string other = "--items: longer.tsv has 2 numbers for each item (must be the dimension, 1)";
+  for (const char* bandit : {"--graph edges.tsv --dimension 1", "--load model.goblin"}) {
+    const auto outcome = goblin(fmt::format("replay {} --items longer.tsv <log.jsonl", bandit));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.output, HasSubstr(other));
+  }
+  const auto without = goblin("replay --graph edges.tsv --dimension 1 <log.jsonl");
+  EXPECT_EQ(without.code, 3);
+  EXPECT_THAT(without.output, HasSubstr("standard input:1: items[0] has no context (--items FILE has to say"));
+  const auto missing = goblin("replay --graph edges.tsv --items none.tsv <log.jsonl");
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.output, HasSubstr("none.tsv: the file cannot be opened"));
+  EXPECT_EQ(goblin("replay --graph edges.tsv <log.jsonl").code, 2);
+  EXPECT_THAT(goblin("replay --graph edges.tsv --items '' <log.jsonl").output,
+              HasSubstr("--items: '' (must be the name of a file)"));
 }
 
 TEST_F(ReplayCommand, the_bound_of_a_number_can_be_read) {

@@ -1,9 +1,11 @@
 #include "data/small_release.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "support/command.hpp"
+#include "support/datasets.hpp"
 
 #include <regex>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +74,63 @@ TEST_F(SimulateCommand, policies_have_options_of_their_own) {
   EXPECT_THAT(other.output, HasSubstr("--separation: must not be given without the policy club"));
   const auto unknown = goblin("simulate --policy club --club-graph friends");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.output, HasSubstr("club.graph: 'friends' (must be social, complete or random)"));
+  EXPECT_THAT(unknown.output, HasSubstr("club_graph: 'friends' (must be social, complete or random)"));
+}
+
+// What is written is what the other commands read: an item stands for the context it has in the world.
+TEST_F(SimulateCommand, writes_a_log_of_choices_at_random) {
+  const std::string run = "simulate --world files --data . --arms 2 --rounds 300 --seed 5 --log-random shop";
+  const auto outcome = goblin(run);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("files: 300 decisions at random, mean reward 0."),
+                                    HasSubstr("shop/edges.tsv\nshop/items.tsv\nshop/log.jsonl\n")));
+  EXPECT_EQ(read("shop/items.tsv"), read("items.tsv"));
+  EXPECT_EQ(read("shop/edges.tsv"), "ann\tbob\t1\nann\tcat\t1\nbob\tcat\t1\ndan\teve\t1\n");
+  const std::string log = read("shop/log.jsonl");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 300);
+  std::size_t shown_first = 0;
+  for (std::size_t at = 0; (at = log.find("\"action\":0", at)) != std::string::npos; ++at) ++shown_first;
+  EXPECT_GT(shown_first, 110) << "about 150: chance decides";
+  EXPECT_LT(shown_first, 190);
+  EXPECT_THAT(log, HasSubstr(R"("probability":0.5})"));
+  EXPECT_EQ(goblin(run).code, 0);
+  EXPECT_EQ(read("shop/log.jsonl"), log) << "the same seed, the same log";
+
+  const auto fitted =
+      goblin("fit --graph shop/edges.tsv --items shop/items.tsv --events shop/log.jsonl --save model.goblin");
+  EXPECT_EQ(fitted.code, 0) << fitted.output;
+  EXPECT_THAT(fitted.output, HasSubstr("gob.lin: 300 rewards learned\n5 users (0 new)"));
+  // Ann only likes tea, and Dan, whom no path joins to her, only soup.
+  write("ask.jsonl",
+        "{\"user\": \"ann\", \"items\": [\"soup\", \"tea\"]}\n{\"user\": \"dan\", \"items\": [\"soup\", \"tea\"]}\n");
+  EXPECT_THAT(goblin("replay --load model.goblin --items shop/items.tsv <ask.jsonl 2>/dev/null").output,
+              AllOf(HasSubstr(R"("item":"tea")"), HasSubstr(R"("item":"soup")")));
+
+  const auto json = test::on_one_line(goblin("simulate --rounds 50 --log-random cliques --json").output);
+  EXPECT_THAT(json, AllOf(HasSubstr(R"("decisions": 50, "mean_reward": )"),
+                          HasSubstr(R"("files": ["cliques/edges.tsv", "cliques/log.jsonl"])")));
+  EXPECT_EQ(goblin("fit --graph cliques/edges.tsv --dimension 25 --events cliques/log.jsonl --save c.goblin").code, 0);
+
+  for (const char* other : {"--policy gob.lin", "--alpha 0.1", "--repetitions 2", "--trace t.csv"}) {
+    EXPECT_EQ(goblin(run + " " + other).code, 2) << other;
+  }
+  EXPECT_EQ(goblin("simulate --rounds 5 --log-random ''").code, 2);
+  const auto refused = goblin("simulate --rounds 5 --log-random items.tsv");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("items.tsv: the folder cannot be made"));
+}
+
+// The worked example of docs/your-data.md, in small.
+TEST_F(SimulateCommand, writes_a_log_of_a_dataset) {
+  const auto data = test::dataset_file("hetrec2011-lastfm-2k");
+  if (!data) GTEST_SKIP() << test::no_datasets;
+  const auto outcome = goblin("simulate --world lastfm --data '" + data->string() +
+                              "' --no-cache --dimension 3 --rounds 1000 --log-random lastfm");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const auto fitted = goblin(
+      "fit --policy linucb-ind --graph lastfm/edges.tsv --items lastfm/items.tsv --events lastfm/log.jsonl --save m");
+  EXPECT_EQ(fitted.code, 0) << fitted.output;
+  EXPECT_THAT(fitted.output, HasSubstr("linucb-ind: 1000 rewards learned\n1892 users (0 new)"));
 }
 
 TEST_F(SimulateCommand, tastes_can_change_after_some_rounds) {
@@ -179,6 +237,10 @@ TEST_F(SimulateCommand, takes_the_options_of_hashing_and_of_the_laplacian) {
   EXPECT_NE(reward(hash + "--buckets 16"), reward(hash + "--buckets 64"));
   EXPECT_EQ(reward("--policy gob.lin"), reward("--policy gob.lin --laplacian combinatorial"));
   EXPECT_NE(reward("--policy gob.lin"), reward("--policy gob.lin --laplacian normalized"));
+  const std::string usual = fmt::format("{}", info_of(Policy::gob_lin_hub).usual_ridge);
+  EXPECT_EQ(reward("--policy gob.lin.hub"), reward("--policy gob.lin.hub --ridge " + usual));
+  EXPECT_NE(reward("--policy gob.lin.hub"), reward("--policy gob.lin.hub --ridge 1"));
+  EXPECT_EQ(reward("--policy gob.lin"), reward("--policy gob.lin --ridge 1"));
   const auto expect = [&](const std::string& arguments, const std::string& message) {
     const auto outcome = goblin("simulate --rounds 5 " + arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.output;
@@ -188,7 +250,13 @@ TEST_F(SimulateCommand, takes_the_options_of_hashing_and_of_the_laplacian) {
   expect(hash + "--laplacian normalized", "--laplacian: must not be given without the policy gob.lin");
   expect("--policy gob.lin --laplacian best", "laplacian: 'best' (must be combinatorial or normalized)");
   expect(hash + "--buckets 0", "0");
-  expect(hash + "--buckets 70000", "hash.buckets: 70000 (must be between 1 and 65536)");
+  // The names that were typed, not those of fields.
+  expect(hash + "--buckets 70000", "goblin: buckets: 70000 (must be between 1 and 65536)");
+  expect("--policy gob.lin.hub --hub 0", "goblin: hub: 0 (must be above 0 and at most 1e100)");
+  expect("--policy gob.lin.hub --hub-ridge 0", "goblin: hub_ridge: 0 (must be between 1e-100 and 1e100)");
+  expect("--policy gob.lin --window 5 --discount 0.5", "goblin: window: 5 (must be 0 where discount is 0.5)");
+  expect("--policy club --window 5", "goblin: window: 5 (must be 0 with club:");
+  expect("--policy dynucb --dynucb-clusters 1000001", "goblin: dynucb_clusters: 1000001 (must be between 1 and");
 }
 
 TEST_F(SimulateCommand, tells_wrong_usage_from_bad_data) {

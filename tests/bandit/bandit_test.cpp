@@ -72,8 +72,7 @@ TEST(Bandit, refuses_bad_options) {
   EXPECT_EQ(refusal({.dimension = 1, .alpha = std::nan("")}), "alpha: nan (must be finite and at least 0)");
   EXPECT_EQ(refusal({.dimension = 1, .ridge = 0.0}), "ridge: 0 (must be between 1e-100 and 1e100)");
   EXPECT_EQ(refusal({.dimension = 1, .coupling = -1.0}), "coupling: -1 (must be between 0 and 1e100)");
-  EXPECT_EQ(refusal({.dimension = 1, .engine = {.tolerance = 0.0}}),
-            "engine.tolerance: 0 (must be above 0 and below 1)");
+  EXPECT_EQ(refusal({.dimension = 1, .engine = {.tolerance = 0.0}}), "tolerance: 0 (must be above 0 and below 1)");
   EXPECT_THAT(refusal({.dimension = 1, .exploration = Exploration::printed_bound({.delta = 2.0})}),
               HasSubstr("printed_bound.delta: 2"));
   const std::vector<NodeId> two{0, 1};
@@ -296,6 +295,27 @@ TEST(Bandit, alpha_may_change_since_it_only_scores) {
   EXPECT_EQ(bandit.options().alpha, 0.3);
   EXPECT_THROW(bandit.set_alpha(-1.0), std::invalid_argument);
   EXPECT_EQ(bandit.options().alpha, 0.3);
+}
+
+TEST(Bandit, names_the_user_whose_edges_are_too_heavy) {
+  const auto message_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  Names names;
+  for (const char* name : {"ann", "bob", "cat"}) names.insert(name);
+  const Graph heavy(names, std::vector<Edge>{{1, 2, 1e12}});
+  EXPECT_THAT(message_of([&] { (void)Bandit::gob_lin(heavy, {.dimension = 2}); }),
+              ::testing::StartsWith("degree: 1e+12 of user 'bob' (node 1) (must be at most"));
+  auto bandit = Bandit::gob_lin(Graph(names, std::vector<Edge>{{0, 1}}), {.dimension = 2});
+  EXPECT_THAT(message_of([&] { bandit.add_edge("bob", "cat", 1e12); }),
+              ::testing::HasSubstr("of user 'bob' (node 1) (must be at most"));
+  auto numbered = Bandit::gob_lin(Graph(3), {.dimension = 2});
+  EXPECT_THAT(message_of([&] { numbered.add_edge(1, 2, 1e12); }), ::testing::HasSubstr("of node 1 (must be at most"));
 }
 
 TEST(Bandit, refuses_ridges_that_do_not_fit) {

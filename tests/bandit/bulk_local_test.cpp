@@ -182,6 +182,50 @@ TEST(BulkLocalBatch, that_would_not_fit_is_refused_before_anything_is_learned) {
   EXPECT_EQ(bandit.rewards(), 4000);
 }
 
+/// Of contexts as long as those that were learned: means are within the tolerance, standard deviations on average
+/// nearly so.
+TEST(AfterABulk, decisions_are_about_within_the_tolerance) {
+  constexpr std::size_t d = 12;
+  constexpr std::size_t users = 2000;
+  constexpr std::size_t rewards = 12'000;
+  const Graph graph = generate::communities({.nodes = users, .communities = 20, .seed = 5}).graph;
+  auto bandit = Bandit::gob_lin(graph, {.dimension = d, .engine = {.kind = EngineKind::local}});
+  const auto unit_contexts = [](std::uint64_t stream, std::size_t count) {
+    std::vector<double> numbers(count * d);
+    Random random(stream);
+    for (std::size_t k = 0; k < numbers.size(); k += d) {
+      double squared = 0.0;
+      for (std::size_t c = 0; c < d; ++c) squared += std::pow(numbers[k + c] = random.normal(), 2);
+      for (std::size_t c = 0; c < d; ++c) numbers[k + c] /= std::sqrt(squared);
+    }
+    return numbers;
+  };
+  const std::vector<double> learned = unit_contexts(1, rewards);
+  std::vector<Observation> batch;
+  Random random(2);
+  for (std::size_t t = 0; t < rewards; ++t) {
+    batch.push_back({static_cast<NodeId>(random.below(users)), std::span(learned).subspan(t * d, d), random.normal()});
+  }
+  bandit.update(batch);
+
+  const double tolerance = bandit.options().engine.local.tolerance;
+  const double width_of_a_deviation = std::sqrt(std::log(1.0 + rewards));
+  const std::vector<double> contexts = unit_contexts(3, 8);
+  double total = 0.0;
+  std::size_t count = 0;
+  for (NodeId user = 0; user < users; user += 20) {
+    bandit.set_alpha(0.0);
+    const Decision means = bandit.select(user, {contexts, d});
+    bandit.set_alpha(1.0);
+    const Decision scores = bandit.select(user, {contexts, d});
+    for (std::size_t arm = 0; arm < 8; ++arm, ++count) {
+      EXPECT_LE(means.bounds[arm], tolerance);
+      total += (scores.bounds[arm] - means.bounds[arm]) / width_of_a_deviation;
+    }
+  }
+  EXPECT_LT(total / static_cast<double>(count), 1.5 * tolerance);
+}
+
 // update_edges
 
 class UpdateEdges : public ::testing::TestWithParam<EngineKind> {
@@ -205,9 +249,9 @@ class UpdateEdges : public ::testing::TestWithParam<EngineKind> {
   static void expect_same(const Bandit& a, const Bandit& b) {
     for (NodeId user = 0; user < a.user_count(); ++user) {
       const auto means = std::pair(a.mean(user), b.mean(user));
-      for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(means.first[k], means.second[k], 1e-7) << user;
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(means.first[k], means.second[k], 1e-8) << user;
     }
-    EXPECT_NEAR(a.log_determinant(), b.log_determinant(), 1e-7 + a.log_determinant_error() + b.log_determinant_error());
+    EXPECT_NEAR(a.log_determinant(), b.log_determinant(), 1e-8 + a.log_determinant_error() + b.log_determinant_error());
     EXPECT_EQ(a.graph().edge_count(), b.graph().edge_count());
     EXPECT_EQ(a.node_graph().edge_count(), b.node_graph().edge_count());
     EXPECT_EQ(a.summary().components.size(), b.summary().components.size());

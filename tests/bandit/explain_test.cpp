@@ -91,7 +91,8 @@ class Oracle {
     const BanditOptions& options = has_hub(bandit.policy()) ? hub.options : bandit.options();
     MatrixXd prior = MatrixXd::Zero(static_cast<Index>(graph.node_count()), static_cast<Index>(graph.node_count()));
     for (Index i = 0; i < prior.rows(); ++i) {
-      prior(i, i) = options.node_ridges.empty() ? options.ridge : options.node_ridges[static_cast<std::size_t>(i)];
+      prior(i, i) =
+          options.node_ridges.empty() ? options.ridge.value_or(1.0) : options.node_ridges[static_cast<std::size_t>(i)];
     }
     for (const Edge& edge : graph.edges()) {
       const double weight = options.coupling * edge.weight;

@@ -63,7 +63,7 @@ struct Exact {
     Matrix prior = Matrix::Zero(n, n);
     for (Index i = 0; i < n; ++i) {
       const auto node = static_cast<std::size_t>(i);
-      prior(i, i) = node < options.node_ridges.size() ? options.node_ridges[node] : options.ridge;
+      prior(i, i) = node < options.node_ridges.size() ? options.node_ridges[node] : options.ridge.value_or(1.0);
     }
     for (const Edge& edge : graph.edges()) {
       const long double weight = static_cast<long double>(options.coupling) * edge.weight;
@@ -449,13 +449,13 @@ TEST(Forgetting, is_checked_when_a_bandit_is_made) {
     return Bandit::make(policy, world().graph, world().clusters_for(policy), options);
   };
   EXPECT_EQ(message([&] { make_with(Policy::gob_lin, {.discount = 0.0}); }),
-            "forgetting.discount: 0 (must be above 0 and at most 1)");
+            "discount: 0 (must be above 0 and at most 1)");
   EXPECT_EQ(message([&] { make_with(Policy::gob_lin, {.discount = 1.5}); }),
-            "forgetting.discount: 1.5 (must be above 0 and at most 1)");
+            "discount: 1.5 (must be above 0 and at most 1)");
   EXPECT_EQ(message([&] { make_with(Policy::gob_lin, {.window = 5, .discount = 0.5}); }),
-            "forgetting.window: 5 (must be 0 where forgetting.discount is 0.5)");
+            "window: 5 (must be 0 where discount is 0.5)");
   EXPECT_THAT(message([&] { make_with(Policy::linucb_sin, {.discount = 0.5}, true); }),
-              HasSubstr("evidence_per_node: true (must be false with linucb-sin where forgetting.discount is 0.5"));
+              HasSubstr("evidence_per_node: true (must be false with linucb-sin where discount is 0.5"));
   make_with(Policy::linucb_ind, {.discount = 0.5}, true);  // where every user has a node it makes no difference
   make_with(Policy::gob_lin_macro, {.window = 5}, true);
   EXPECT_THAT(message([&] { make_with(Policy::gob_lin, {.window = 1'000'000'000'000}); }),
@@ -464,10 +464,10 @@ TEST(Forgetting, is_checked_when_a_bandit_is_made) {
 
   auto bandit = make_with(Policy::gob_lin, {.window = 5});
   EXPECT_THAT(message([&] { bandit.merge(make_with(Policy::gob_lin, {.window = 5})); }),
-              HasSubstr("forgetting.window: 5 (must be 0 where bandits are merged"));
+              HasSubstr("window: 5 (must be 0 where bandits are merged"));
   auto other = make_with(Policy::gob_lin, {.discount = 0.5});
   EXPECT_THAT(message([&] { make_with(Policy::gob_lin, {}).merge(other); }),
-              HasSubstr("forgetting.discount: 0.5 (must be 1 where bandits are merged"));
+              HasSubstr("discount: 0.5 (must be 1 where bandits are merged"));
 }
 
 /// A window that only the nodes' evidence follows.

@@ -34,6 +34,8 @@ inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
     if (policy == Policy::gob_lin || policy == Policy::linucb_ind) options.forgetting.window = 8;
     if (policy == Policy::gob_lin_macro || policy == Policy::linucb_hash) options.forgetting.discount = 0.75;
   }
+  const bool has_intercept = policy == Policy::gob_lin || policy == Policy::linucb_hash || policy == Policy::dynucb;
+  options.intercept = version >= 5 && has_intercept;
   auto bandit = Bandit::make(policy, friends, uses_clusters(policy) ? clusters : std::vector<NodeId>{}, options);
   const std::vector<double> contexts{0.5, -1.0, 0.25, 0.75, -0.5, 0.125};
   for (std::size_t t = 0; t < 12; ++t) {
@@ -43,6 +45,7 @@ inline Bandit golden_model(int version, Policy policy, EngineKind kind) {
   bandit.add_edge("u5", "u0", 0.75);
   bandit.update("u5", std::span(contexts).first(2), 0.5);
   if (version >= 3) bandit.set_exploration(Exploration::ucb(0.5).mixed(0.125));
+  if (version >= 5) bandit.remove_users(std::array<UserRef, 2>{"u2", "u4"});
   return bandit;
 }
 

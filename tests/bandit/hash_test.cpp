@@ -166,8 +166,8 @@ TEST_P(Hash, halves_are_merged_and_files_go_on) {
     BanditOptions given = options();
     given.hash = other;
     EXPECT_THAT(message_of([&] { first.merge(Bandit::linucb_hash(scenario.graph, given)); }),
-                HasSubstr(other.seed == 6 ? "other: hash.seed 6 (must be 5, as here)"
-                                          : "other: hash.buckets 25 (must be 24, as here)"));
+                HasSubstr(other.seed == 6 ? "other: hash_seed 6 (must be 5, as here)"
+                                          : "other: buckets 25 (must be 24, as here)"));
   }
 }
 
@@ -400,7 +400,7 @@ TEST(HashWithoutCollisions, is_gob_lin_on_the_complete_graph_and_with_a_hub) {
 TEST(LinucbHash, says_what_is_wrong) {
   const Graph pair(2, std::vector<Edge>{{0, 1}});
   EXPECT_THAT(message_of([&] { (void)Bandit::linucb_hash(pair, {.dimension = 1, .hash = {.buckets = 0}}); }),
-              HasSubstr("hash.buckets: 0 (must be between 1 and 65536)"));
+              HasSubstr("buckets: 0 (must be between 1 and 65536)"));
   auto bandit = Bandit::linucb_hash(pair, {.dimension = 2, .hash = {.buckets = 4096}});
   // Without collisions a context becomes sqrt(2) times as long.
   const double longest = 30'000 / std::sqrt(2.0);

@@ -21,7 +21,9 @@ struct HubAsUser {
     options.coupling = 1.0;
     options.node_ridges = {of_hub.hub.ridge};
     for (std::size_t user = 0; user < users.node_count(); ++user) {
-      options.node_ridges.push_back(user < of_hub.node_ridges.size() ? of_hub.node_ridges[user] : of_hub.ridge);
+      options.node_ridges.push_back(user < of_hub.node_ridges.size()
+                                        ? of_hub.node_ridges[user]
+                                        : of_hub.ridge.value_or(info_of(Policy::gob_lin_hub).usual_ridge));
     }
   }
 

@@ -50,7 +50,8 @@ MatrixXd prior_matrix(const Graph& users, const BanditOptions& options) {
   };
   a(0, 0) = options.hub.ridge;
   for (Index user = 0; user < n; ++user) {
-    a(user + 1, user + 1) += options.node_ridges.empty() ? options.ridge : options.node_ridges[std::size_t(user)];
+    a(user + 1, user + 1) +=
+        options.node_ridges.empty() ? options.ridge.value() : options.node_ridges[std::size_t(user)];
     join(0, user + 1, options.hub.weight);
   }
   for (const Edge& edge : users.edges()) join(edge.a + 1, edge.b + 1, options.coupling * edge.weight);
@@ -268,7 +269,7 @@ TEST_P(Hub, marginalized_is_a_complete_graph) {
   const double s = given.hub.ridge + n * given.hub.weight;
   BanditOptions same = given;
   same.coupling = 1.0;
-  same.ridge = given.ridge + given.hub.weight * given.hub.ridge / s;
+  same.ridge = given.ridge.value() + given.hub.weight * given.hub.ridge / s;
   compare(Bandit::gob_lin_hub(world.graph, given),
           Bandit::gob_lin(complete(given.hub.weight * given.hub.weight / s, given.coupling), same), 1e-8);
 
@@ -277,7 +278,8 @@ TEST_P(Hub, marginalized_is_a_complete_graph) {
   given.coupling = 0.0;
   given.ridge = 1e-7;
   given.hub = {.weight = lambda, .ridge = lambda};
-  same.ridge = same.coupling = lambda / (n + 1.0);
+  same.ridge = lambda / (n + 1.0);
+  same.coupling = lambda / (n + 1.0);
   compare(Bandit::gob_lin_hub(world.graph, given), Bandit::gob_lin(complete(1.0, 0.0), same), 1e-5);
 }
 
@@ -348,7 +350,7 @@ TEST(HubLocal, scores_are_within_their_bounds) {
       .graph = generate::communities({.nodes = 120, .communities = 4, .average_degree = 6, .seed = 4}).graph,
       .dimension = 4,
       .arms = 4};
-  BanditOptions given{.dimension = 4, .alpha = 0.3, .ridge = info_of(Policy::gob_lin_hub).usual_ridge};
+  BanditOptions given{.dimension = 4, .alpha = 0.3};
   given.engine.kind = EngineKind::dense;
   auto exact = Bandit::gob_lin_hub(world.graph, given);
   for (const std::size_t most_nodes : {16, 64}) {
@@ -386,6 +388,29 @@ TEST(HubTaste, what_everybody_likes_is_found_from_few_rewards) {
   }
   EXPECT_EQ(plain.mean(199)[0], 0.0);
   EXPECT_GT(hub.mean(199)[0], 0.8);
+}
+
+/// A ridge that nobody sets is the policy's usual one, which is small beside a hub.
+TEST(HubTaste, the_usual_ridge_is_that_of_the_policy) {
+  const Graph users = generate::cliques(2, 5);
+  const std::vector<NodeId> clusters(10, 0);
+  for (const PolicyInfo& info : policy_table) {
+    const std::span<const NodeId> given = info.uses_clusters ? std::span(clusters) : std::span<const NodeId>();
+    auto usual = Bandit::make(info.policy, users, given, {.dimension = 1});
+    EXPECT_EQ(usual.options().ridge, info.usual_ridge) << info.name;
+    auto set = Bandit::make(info.policy, users, given, {.dimension = 1, .ridge = info.usual_ridge});
+    auto other = Bandit::make(info.policy, users, given, {.dimension = 1, .ridge = 2.0});
+    const std::vector<double> x{1.0};
+    for (auto* bandit : {&usual, &set, &other}) bandit->update(0, x, 1.0);
+    EXPECT_EQ(usual.mean(0), set.mean(0)) << info.name;
+    EXPECT_NE(usual.mean(0), other.mean(0)) << info.name;
+    const std::string bytes = usual.to_bytes();
+    EXPECT_EQ(Bandit::from_bytes(bytes).options().ridge, info.usual_ridge) << info.name;
+    EXPECT_EQ(Bandit::estimate_bytes(info.policy, users, given, {.dimension = 1}),
+              Bandit::estimate_bytes(info.policy, users, given, {.dimension = 1, .ridge = 0.5}));
+  }
+  EXPECT_LT(info_of(Policy::gob_lin_hub).usual_ridge, 1.0);
+  EXPECT_EQ(info_of(Policy::gob_lin).usual_ridge, 1.0);
 }
 
 TEST(HubTheorem, smoothness_is_that_of_the_best_hub) {
@@ -460,14 +485,15 @@ TEST(HubRefuses, what_would_take_too_many_digits_in_the_callers_units) {
     options.dimension = 1;
     return refusal([&] { (void)Bandit::gob_lin_hub(two, options); });
   };
-  EXPECT_EQ(made({.hub = {.weight = 0.0}}), "hub.weight: 0 (must be above 0 and at most 1e100)");
-  EXPECT_EQ(made({.hub = {.ridge = 0.0}}), "hub.ridge: 0 (must be between 1e-100 and 1e100)");
+  EXPECT_EQ(made({.hub = {.weight = 0.0}}), "hub: 0 (must be above 0 and at most 1e100)");
+  EXPECT_EQ(made({.hub = {.ridge = 0.0}}), "hub_ridge: 0 (must be between 1e-100 and 1e100)");
   EXPECT_EQ(made({.hub = {.weight = 1.0, .ridge = 9e-10}}),
-            "hub.weight: 1 (must be at most 0.9 beside a hub.ridge of 9e-10, 2 users and the contexts learned)");
+            "hub: 1 (must be at most 0.9 beside a hub_ridge of 9e-10, 2 users and the contexts learned)");
   EXPECT_EQ(made({.hub = {.weight = 1.0, .ridge = 1e-9}}), "accepted");
   EXPECT_EQ(made({.ridge = 4e-10, .hub = {.weight = 1.0, .ridge = 1.0}}),
-            "hub.weight: 1 (must be at most 0.8 beside a ridge of 4e-10)");
-  EXPECT_THAT(made({.coupling = 4e9, .hub = {.weight = 1.0}}), HasSubstr("degree: 1 of user 0 (must be at most 0.5 "));
+            "hub: 1 (must be at most 0.8 beside a ridge of 4e-10)");
+  EXPECT_THAT(made({.ridge = 1.0, .coupling = 4e9, .hub = {.weight = 1.0}}),
+              HasSubstr("degree: 1 of user 0 (must be at most 0.5 "));
   EXPECT_EQ(made({.coupling = 0.0, .hub = {.weight = 2.0, .ridge = 2.0}}), "accepted");
   EXPECT_EQ(made({.node_ridges = {1.0, 1.0, 1.0}}),
             "node_ridges: 3 numbers (must be none, or one for each of the 2 nodes)");
@@ -485,14 +511,15 @@ TEST(HubRefuses, what_would_take_too_many_digits_in_the_callers_units) {
 TEST(HubRefuses, edges_and_users_that_come_later) {
   Names names;
   for (const char* name : {"ann", "bob", "cat"}) names.insert(name);
-  auto bandit = Bandit::gob_lin_hub(Graph(names, std::vector<Edge>{{0, 1}}),
-                                    {.dimension = 1, .coupling = 2.0, .hub = {.weight = 1.0, .ridge = 1.75e-9}});
+  auto bandit =
+      Bandit::gob_lin_hub(Graph(names, std::vector<Edge>{{0, 1}}),
+                          {.dimension = 1, .ridge = 1.0, .coupling = 2.0, .hub = {.weight = 1.0, .ridge = 1.75e-9}});
   bandit.update("ann", std::vector<double>{1e-6}, 1.0);
   EXPECT_THAT(refusal([&] { bandit.add_edge("bob", "cat", 1e9); }),
               HasSubstr("degree: 1e+09 of user 'bob' (must be at most 1e+09 "));
   EXPECT_EQ(bandit.graph().weight(1, 2), 0.0);
   EXPECT_EQ(refusal([&] { bandit.add_edge("bob", "cat", 9e8); }), "accepted");
-  EXPECT_THAT(refusal([&] { bandit.add_user("dan"); }), HasSubstr("hub.weight: 1 (must be at most 0.875 beside"));
+  EXPECT_THAT(refusal([&] { bandit.add_user("dan"); }), HasSubstr("hub: 1 (must be at most 0.875 beside"));
   EXPECT_EQ(bandit.user_count(), 3);
   EXPECT_EQ(bandit.node_count(), 4);
   EXPECT_FALSE(bandit.has_user("dan"));
@@ -505,11 +532,10 @@ TEST(HubRefuses, to_merge_with_another_hub) {
   auto bandit = Bandit::gob_lin_hub(users, options);
   BanditOptions other = options;
   other.hub.weight = 3.0;
-  EXPECT_THAT(refusal([&] { bandit.merge(Bandit::gob_lin_hub(users, other)); }),
-              HasSubstr("other: hub.weight 3 (must"));
+  EXPECT_THAT(refusal([&] { bandit.merge(Bandit::gob_lin_hub(users, other)); }), HasSubstr("other: hub 3 (must"));
   other = options;
   other.hub.ridge = 3.0;
-  EXPECT_THAT(refusal([&] { bandit.merge(Bandit::gob_lin_hub(users, other)); }), HasSubstr("other: hub.ridge 3 (must"));
+  EXPECT_THAT(refusal([&] { bandit.merge(Bandit::gob_lin_hub(users, other)); }), HasSubstr("other: hub_ridge 3 (must"));
   EXPECT_EQ(refusal([&] { bandit.merge(Bandit::gob_lin_hub(users, options)); }), "accepted");
 }
 

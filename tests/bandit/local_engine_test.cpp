@@ -335,6 +335,32 @@ TEST(LocalEngine, a_candidate_that_is_left_out_has_no_say) {
   EXPECT_EQ(with_a_long_one.bounds, expected.bounds);
 }
 
+/// What a decision finds out about the prior is kept for those after it. They are the same whoever came first.
+TEST(LocalEngine, decisions_do_not_depend_on_those_before) {
+  const Graph graph = generate::communities({.nodes = 600, .communities = 4, .average_degree = 10, .seed = 5}).graph;
+  const Scenario scenario{.name = "asked before", .graph = graph, .dimension = 3};
+  for (const double ridge : {0.01, 1.0}) {
+    auto bandit = Bandit::gob_lin(
+        graph, {.dimension = 3, .ridge = ridge, .engine = {.kind = EngineKind::local, .local = {.most_nodes = 8}}});
+    for (std::uint64_t t = 0; t < 200; ++t) {
+      const auto round = scenario.round(t);
+      bandit.update(round.user, round.context(0), round.rewards[0]);
+    }
+    const Bandit fresh(bandit);
+    for (std::uint64_t t = 0; t < 60; ++t) {
+      const auto round = scenario.round(t);
+      const Bandit asked(fresh);
+      std::vector<double> scaled = round.contexts;
+      for (double& value : scaled) value *= t % 2 == 0 ? 0.01 : 100.0;
+      static_cast<void>(asked.select(round.user, {scaled, 3}));
+      const auto first = Bandit(fresh).select(round.user, {round.contexts, 3});
+      const auto second = asked.select(round.user, {round.contexts, 3});
+      EXPECT_EQ(first.widths, second.widths) << "ridge " << ridge << ", round " << t;
+      EXPECT_EQ(first.bounds, second.bounds) << "ridge " << ridge << ", round " << t;
+    }
+  }
+}
+
 TEST(LocalEngine, is_picked_for_large_components_only) {
   EXPECT_EQ(choose_engine(EngineKind::automatic, 1'000'000, 7'000'000, 25), EngineKind::local);
   EXPECT_EQ(choose_engine(EngineKind::automatic, 1'892, 12'717, 25), EngineKind::sparse);

@@ -120,6 +120,140 @@ INSTANTIATE_TEST_SUITE_P(dense, LongContexts,
                                            Case{EngineKind::dense, 1e8, 29'999.0},
                                            Case{EngineKind::dense, 1e9, 29'999.0}));
 
+/// A reward, for an inverse with more digits.
+struct Learned {
+  NodeId user;
+  std::vector<double> context;
+  double reward;
+};
+
+/// Scores and widths of contexts of that length, compared with the inverse for what was learned.
+void expect_exact(const Bandit& bandit, std::span<const Learned> learned, double length) {
+  const auto d = static_cast<Eigen::Index>(dimension);
+  const auto n = static_cast<Eigen::Index>(bandit.user_count());
+  Matrix precision = Matrix::Zero(n * d, n * d);
+  Vector rewards = Vector::Zero(n * d);
+  for (Eigen::Index user = 0; user < n; ++user) {
+    precision.diagonal().segment(user * d, d).setConstant(bandit.options().node_ridges[static_cast<std::size_t>(user)]);
+  }
+  for (const Edge& edge : bandit.graph().edges()) {
+    for (Eigen::Index k = 0; k < d; ++k) {
+      const Eigen::Index a = edge.a * d + k;
+      const Eigen::Index b = edge.b * d + k;
+      precision(a, a) += edge.weight;
+      precision(b, b) += edge.weight;
+      precision(a, b) -= edge.weight;
+      precision(b, a) -= edge.weight;
+    }
+  }
+  for (const Learned& one : learned) {
+    const Vector x = Eigen::Map<const Eigen::VectorXd>(one.context.data(), d).cast<long double>();
+    precision.block(one.user * d, one.user * d, d, d) += x * x.transpose();
+    rewards.segment(one.user * d, d) += static_cast<long double>(one.reward) * x;
+  }
+  // Ridges differ by many digits: with a diagonal of ones none of them is lost.
+  const Vector root = precision.diagonal().cwiseSqrt().cwiseInverse();
+  const Matrix scaled = root.asDiagonal() * precision * root.asDiagonal();
+  const Matrix inverse = root.asDiagonal() * scaled.llt().solve(Matrix::Identity(n * d, n * d)) * root.asDiagonal();
+  const Vector mean = inverse * rewards;
+  for (NodeId user = 0; user < bandit.user_count(); ++user) {
+    Random random(7, 0, user);
+    const auto contexts = contexts_of_length(random, length);
+    const Decision decision = bandit.select(user, {contexts, dimension});
+    const Eigen::Index first = user * d;
+    for (std::size_t arm = 0; arm < arms; ++arm) {
+      const Vector x = Eigen::Map<const Eigen::VectorXd>(contexts.data() + arm * dimension, d).cast<long double>();
+      const auto variance = static_cast<double>(x.dot(inverse.block(first, first, d, d) * x));
+      const double width = alpha * std::sqrt(variance * std::log(static_cast<double>(bandit.rewards()) + 2.0));
+      const auto score = static_cast<double>(x.dot(mean.segment(first, d))) + width;
+      ASSERT_NEAR(decision.widths[arm], width, 1e-6 * width + decision.bounds[arm]) << "user " << user;
+      ASSERT_NEAR(decision.scores[arm], score, 1e-6 * std::max(1.0, std::abs(score)) + decision.bounds[arm])
+          << "user " << user;
+    }
+  }
+}
+
+struct Join {
+  EngineKind kind;
+  double small;   // ridge of the other ten
+  double weight;  // of the edges that join them to the first ten, times that ridge
+};
+
+class LongContextsBeforeAJoin : public ::testing::TestWithParam<Join> {};
+
+/// The longest contexts beside a ridge of 1 are learned before an edge joins users with a far smaller ridge, beside
+/// which they would be refused. Nothing is lost: how many digits a context takes is up to the ridge of its own node.
+/// Only with a window sparse may have to solve for such a context again, to forget it, and refuses the edge.
+TEST_P(LongContextsBeforeAJoin, are_not_in_the_way) {
+  const auto [kind, small, weight] = GetParam();
+  for (const Forgetting& forgetting : {Forgetting{}, Forgetting{.window = 250}, Forgetting{.discount = 0.8}}) {
+    SCOPED_TRACE(forgetting.window);
+    SCOPED_TRACE(forgetting.discount);
+    std::vector<Edge> edges;
+    BanditOptions options{.dimension = dimension, .alpha = alpha, .forgetting = forgetting};
+    options.engine.kind = kind;
+    for (NodeId user = 0; user < users; ++user) {
+      const bool is_first = user < 10;
+      edges.push_back({user, static_cast<NodeId>((user + 1) % 10 + (is_first ? 0 : 10)), is_first ? 1.0 : small});
+      options.node_ridges.push_back(is_first ? 1.0 : small);
+    }
+    auto bandit = Bandit::gob_lin(Graph(users, edges), options);
+    std::vector<Learned> learned;
+    const auto learn = [&](std::size_t count, double of_first, double of_second) {
+      for (std::size_t k = 0; k < count; ++k) {
+        Random random(5, 0, bandit.rewards());
+        const auto user = static_cast<NodeId>(random.below(users));
+        auto context = contexts_of_length(random, user < 10 ? of_first : of_second);
+        context.resize(dimension);
+        learned.push_back({user, context, random.normal()});
+        bandit.update(user, context, learned.back().reward);
+      }
+    };
+    // What counts, a reward that counts less as a shorter context.
+    const auto that_count = [&] {
+      if (forgetting.window > 0) return std::vector<Learned>(learned.end() - 250, learned.end());
+      std::vector<Learned> result = learned;
+      std::vector<double> roots(users, 1.0);
+      for (auto one = result.rbegin(); one != result.rend(); ++one) {
+        for (double& value : one->context) value *= roots[one->user];
+        one->reward *= roots[one->user];
+        roots[one->user] *= std::sqrt(forgetting.discount);
+      }
+      return result;
+    };
+    learn(300, 29'999.0, 29'999.0 * std::sqrt(small));
+    const std::vector<EdgeChange> joins{{0, 10, weight * small}, {5, 15, weight * small}};
+    if (kind == EngineKind::sparse && forgetting.window > 0) {
+      EXPECT_THROW(bandit.update_edges(joins), std::invalid_argument);
+      EXPECT_THROW(bandit.add_edge(0, 10, small), std::invalid_argument);
+      EXPECT_EQ(bandit.graph().edge_count(), edges.size());
+      bandit.add_edge(0, 5);  // joins nothing
+      continue;
+    }
+    bandit.update_edges(joins);
+    const double longest = std::min(29'999.0, 0.99e11 / (2.0 + weight)) * std::sqrt(small);
+    expect_exact(bandit, that_count(), longest);
+    learn(150, longest, longest);  // with a window, long contexts leave
+    expect_exact(bandit, that_count(), longest);
+    bandit.remove_edge(0, 10);
+    bandit.add_edge(3, 17, small);
+    expect_exact(bandit, that_count(), longest);
+    bandit.rebuild();
+    expect_exact(bandit, that_count(), longest);
+    bandit.remove_edge(3, 17);
+    bandit.remove_edge(5, 15);
+    EXPECT_EQ(bandit.summary().components.size(), 2U);
+    expect_exact(bandit, that_count(), longest);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, LongContextsBeforeAJoin,
+                         ::testing::Values(Join{EngineKind::dense, 1e-6, 1e9}, Join{EngineKind::dense, 1e-12, 1e9},
+                                           Join{EngineKind::dense, 1e-12, 1.0}, Join{EngineKind::dense, 1e-60, 1e9},
+                                           Join{EngineKind::sparse, 1e-6, 3e6}, Join{EngineKind::sparse, 1e-12, 3e6},
+                                           Join{EngineKind::sparse, 1e-12, 1.0}, Join{EngineKind::sparse, 1e-60, 3e6},
+                                           Join{EngineKind::local, 1e-6, 1e9}, Join{EngineKind::local, 1e-12, 1.0}));
+
 std::string refusal_of(Bandit& bandit, double length) {
   try {
     bandit.update(0, std::vector<double>{length, 0.0, 0.0, 0.0}, 1.0);

@@ -119,10 +119,10 @@ TEST_F(DamagedModelFile, altered_anywhere) {
 
 TEST_F(DamagedModelFile, newer) {
   std::string newer = good_;
-  newer[8] = 5;
+  newer[8] = 6;
   const auto sum = static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(newer.data()), 24));
   for (int k = 0; k < 4; ++k) newer[24 + k] = static_cast<char>(sum >> (8 * k));
-  EXPECT_EQ(refusal(newer), "is of a newer version, 5: this goblin reads up to version 4");
+  EXPECT_EQ(refusal(newer), "is of a newer version, 6: this goblin reads up to version 5");
 }
 
 TEST_F(DamagedModelFile, something_else) {
@@ -138,7 +138,7 @@ TEST_F(DamagedModelFile, missing_or_a_folder) {
 // The format is the same on every machine: these are the first bytes, whatever the byte order.
 TEST_F(DamagedModelFile, byte_order_is_little_endian) {
   EXPECT_EQ(good_.substr(0, 8), "\x89GOB\r\n\x1a\n");
-  EXPECT_EQ(good_.substr(8, 4), std::string("\x04\0\0\0", 4));
+  EXPECT_EQ(good_.substr(8, 4), std::string("\x05\0\0\0", 4));
   std::size_t length = 0;
   for (int k = 7; k >= 0; --k) length = length << 8 | static_cast<unsigned char>(good_[12 + k]);
   EXPECT_EQ(length + 28, good_.size());
@@ -183,6 +183,7 @@ TEST_P(GoldenModelFiles, load) {
       auto expected = golden_model(GetParam(), policy, kind);
       EXPECT_EQ(loaded.policy(), policy) << name;
       EXPECT_EQ(loaded.exploration(), expected.exploration()) << name;
+      EXPECT_EQ(loaded.options().intercept, expected.options().intercept) << name;
       EXPECT_EQ(loaded.rewards(), expected.rewards()) << name;
       EXPECT_EQ(loaded.evidence("u3").count, expected.evidence("u3").count) << name;
       const std::vector<double> contexts{0.3, -0.8, 1.0, 0.2};
@@ -190,6 +191,8 @@ TEST_P(GoldenModelFiles, load) {
       const double rounding = kind == EngineKind::local ? 1e-7 : 1e-9;
       for (int round = 0; round < 2; ++round) {
         for (NodeId user = 0; user < expected.user_count(); ++user) {
+          EXPECT_EQ(loaded.has_user(user), expected.has_user(user)) << name;
+          if (!expected.has_user(user)) continue;
           const Decision decision = loaded.select(user, {contexts, 2}, {}, Draw{});
           const Decision wanted = expected.select(user, {contexts, 2}, {}, Draw{});
           for (std::size_t arm = 0; arm < 2; ++arm) {
@@ -205,7 +208,8 @@ TEST_P(GoldenModelFiles, load) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(of_version, GoldenModelFiles, ::testing::Values(2, 3, 4), ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(of_version, GoldenModelFiles, ::testing::Values(2, 3, 4, 5),
+                         ::testing::PrintToStringParamName());
 
 /// As version 2 wrote it: alpha, and a printed bound that may take its place.
 TEST(ModelFile, of_version_2_may_have_a_printed_bound) {
@@ -216,7 +220,8 @@ TEST(ModelFile, of_version_2_may_have_a_printed_bound) {
     const std::string bytes = checked_bytes(version_2, [&](BinaryWriter& out) {
       std::string now = bandit.to_bytes().substr(28);
       const std::size_t of_one_policy = now.find("combinatorial") - 8;  // since version 4
-      now.erase(of_one_policy, 115);
+      constexpr std::size_t intercept_and_removed_users = 1 + 8;        // since version 5
+      now.erase(of_one_policy, 115 + intercept_and_removed_users);
       const std::string size_and_text = std::string(1, static_cast<char>(text.size())) + std::string(7, '\0') + text;
       const std::size_t at = now.find(size_and_text);
       ASSERT_NE(at, std::string::npos);

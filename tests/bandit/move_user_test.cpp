@@ -4,6 +4,8 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 
+#include <numeric>
+#include <stdexcept>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -213,6 +215,52 @@ TEST(MoveUser, that_is_refused_leaves_everything_as_it_was) {
   before = full.to_bytes();
   EXPECT_THROW(full.move_user(40, 0), CapacityError);  // one component of 42 takes more than two of 40 and 2
   EXPECT_EQ(full.to_bytes(), before);
+}
+
+TEST(MoveUser, that_would_not_fit_leaves_everything_as_it_was) {
+  std::vector<Edge> edges;
+  for (NodeId user = 1; user < 40; ++user) edges.push_back({user - 1, user});
+  const Graph path(40, edges);
+  const std::vector<NodeId> together(40, 0);
+  std::vector<NodeId> alone(40);
+  std::iota(alone.begin(), alone.end(), NodeId{0});
+  for (const auto& [policy, clusters, to] :
+       {std::tuple(Policy::gob_lin_block, together, NodeId{1}), std::tuple(Policy::gob_lin_macro, alone, NodeId{19})}) {
+    BanditOptions tight = options_for(EngineKind::dense);
+    tight.engine.memory_limit = Bandit::estimate_bytes(policy, path, clusters, tight);
+    auto full = Bandit::make(policy, path, clusters, tight);
+    full.update(20, std::vector<double>{1.0, 0.0, 0.0, 0.0}, 1.0);
+    const std::string before = full.to_bytes();
+    EXPECT_THROW(full.move_user(20, to), CapacityError) << "an engine that is changed in a copy takes twice its memory";
+    EXPECT_EQ(full.to_bytes(), before) << name_of(policy);
+  }
+}
+
+TEST(MoveUser, that_is_stopped_leaves_the_user_where_the_belief_is) {
+  std::vector<Edge> edges;
+  for (NodeId user = 1; user < 40; ++user) edges.push_back({user - 1, user});
+  const std::vector<NodeId> together(40, 0);
+  for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+    auto bandit = Bandit::gob_lin_block(Graph(40, edges), together, options_for(kind));
+    bandit.update(20, std::vector<double>{1.0, 0.0, 0.0, 0.0}, 1.0);
+    const std::vector<double> mean = bandit.mean(21);
+    bool told = false;
+    bandit.set_progress([&told](double) {
+      told = true;
+      throw std::runtime_error("stopped");
+    });
+    try {
+      bandit.move_user(20, 1);
+    } catch (const std::runtime_error&) {
+    }
+    bandit.set_progress({});
+    if (!told) continue;  // too quick to be stopped
+    EXPECT_EQ(bandit.cluster(20), 0) << name_of(kind);
+    EXPECT_EQ(bandit.node_graph().edge_count(), 39) << name_of(kind);
+    for (std::size_t k = 0; k < mean.size(); ++k) EXPECT_NEAR(bandit.mean(21)[k], mean[k], 1e-9) << name_of(kind);
+    bandit.move_user(20, 1);
+    EXPECT_NEAR(bandit.mean(21)[0], 0.0, 1e-9) << name_of(kind);
+  }
 }
 
 TEST(MoveUser, through_many_clusters_can_still_be_saved) {

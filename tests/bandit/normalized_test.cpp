@@ -37,7 +37,8 @@ class Plain {
     const auto n = static_cast<Index>(graph.node_count());
     prior_ = Matrix::Zero(n, n);
     for (Index i = 0; i < n; ++i) {
-      prior_(i, i) = options.node_ridges.empty() ? options.ridge : options.node_ridges[static_cast<std::size_t>(i)];
+      prior_(i, i) =
+          options.node_ridges.empty() ? options.ridge.value_or(1.0) : options.node_ridges[static_cast<std::size_t>(i)];
       if (graph.degree(i) > 0.0) prior_(i, i) += options.coupling;
     }
     for (const Edge& edge : graph.edges()) {
@@ -225,7 +226,7 @@ TEST_P(Normalized, edges_change_it_to_what_it_would_always_have_been) {
     SCOPED_TRACE(what);
     const Graph graph(bandit.user_count(), edges);
     BanditOptions as_many = given;
-    while (as_many.node_ridges.size() < graph.node_count()) as_many.node_ridges.push_back(given.ridge);
+    while (as_many.node_ridges.size() < graph.node_count()) as_many.node_ridges.push_back(given.ridge.value_or(1.0));
     auto always = Bandit::gob_lin(graph, as_many);
     Plain plain(graph, as_many);
     learn(always, scenario, 0, t);
@@ -344,7 +345,7 @@ TEST_P(Normalized, contexts_may_be_as_long_as_is_said_and_no_longer) {
   given.coupling = 1.0;
   auto bandit = Bandit::gob_lin(star, given);
   for (const NodeId user : {NodeId{0}, NodeId{7}}) {
-    const double longest = 30'000 * std::sqrt(given.ridge) / std::sqrt(star.degree(user));
+    const double longest = 30'000 * std::sqrt(*given.ridge) / std::sqrt(star.degree(user));
     bandit.check(user, std::vector<double>{longest * 0.999999, 0.0}, 1.0);
     EXPECT_THAT(message_of([&] {
                   bandit.check(user, std::vector<double>{longest * 1.001, 0.0}, 1.0);
@@ -355,8 +356,8 @@ TEST_P(Normalized, contexts_may_be_as_long_as_is_said_and_no_longer) {
                 }),
                 HasSubstr(fmt::format("(must be at most {:g}", longest)));
   }
-  const double at_hub = 0.999 * 30'000 * std::sqrt(given.ridge / 40.0);
-  const double at_leaf = 0.999 * 30'000 * std::sqrt(given.ridge);
+  const double at_hub = 0.999 * 30'000 * std::sqrt(*given.ridge / 40.0);
+  const double at_leaf = 0.999 * 30'000 * std::sqrt(*given.ridge);
   Plain plain(star, given);
   Random random(3, 0, 0);
   for (int t = 0; t < 12; ++t) {

@@ -582,7 +582,7 @@ TEST(OnlineClusters, say_what_they_cannot_do) {
   }
   EXPECT_THAT(
       [] { (void)Bandit::club(Graph(4001), club_options(ClubGraph::complete)); },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("club.graph: complete for 4001 users (must be at most 4000")));
+      ThrowsMessage<std::invalid_argument>(HasSubstr("club_graph: complete for 4001 users (must be at most 4000")));
 }
 
 TEST(OnlineClusters, need_no_users_at_first) {

@@ -3,6 +3,8 @@
 #include "goblin/error.hpp"
 #include "temporary_folder.hpp"
 
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,38 @@ TEST(OwnFiles, numbers_can_be_tags) {
   const OwnFiles files{.items = "tea\t1984\t2001\nsoup\t1984\n"};
   EXPECT_EQ(files.error(), "items.tsv:2: 1 number (expected: 2, as in the first line)");
   EXPECT_EQ(files.read({.items = ItemFields::tags, .contexts = {.dimension = 1}}).summary.words, 2);
+}
+
+TEST(OwnFiles, items_can_be_read_alone) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "items.tsv";
+  write_file(path, "# a menu\ntea\t1\t0\n\\#soup\t0\t-2.5e-1\r\n");
+  const Items items = read_items(path);
+  EXPECT_EQ(items.file, path);
+  EXPECT_EQ(items.names.size(), 2);
+  EXPECT_EQ(items.dimension, 2);
+  ASSERT_TRUE(items.context("#soup"));
+  EXPECT_THAT(*items.context("#soup"), ::testing::ElementsAre(0.0, -0.25));
+  EXPECT_FALSE(items.context("soup"));
+  std::ostringstream out;
+  write_items(out, items.names, {.dimension = 2, .numbers = items.numbers});
+  EXPECT_EQ(out.str(), "tea\t1\t0\n\\#soup\t0\t-0.25\n");
+  const auto error = [&](const char* text) {
+    write_file(path, text);
+    try {
+      (void)read_items(path);
+    } catch (const DataError& caught) {
+      return std::to_string(caught.line()) + ": " + caught.reason();
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error("tea\thot\n"), "1: 'hot' is not a number");
+  EXPECT_EQ(error("tea\n"), "1: no numbers after the item's name (must be at least 1)");
+  EXPECT_EQ(error("tea\t1\nsoup\n"), "2: 0 numbers (expected: 1, as in the first line)");
+  EXPECT_EQ(error("tea\t1\ntea\t1\n"), "2: item 'tea' stands twice");
+  EXPECT_EQ(error("tea\tnan\n"), "1: number nan (must be finite)");
+  EXPECT_EQ(error("tea\t1\t\n"), "1: '' is not a number");
+  EXPECT_EQ(error("# nothing\n"), "0: no items");
 }
 
 TEST(OwnFiles, repeated_payoffs_count_as_the_options_say) {

@@ -72,6 +72,25 @@ TEST(Simulate, the_bound_is_known_where_users_have_nodes) {
   EXPECT_FALSE(simulate(bandit, log, {.rounds = 5}).regret_bound);
 }
 
+TEST(Simulate, the_bound_of_a_bandit_with_an_intercept_counts_the_constant) {
+  const auto world = small_world();
+  const auto truth = world.truth();
+  auto bandit = Bandit::gob_lin(world.graph(), {.dimension = 3, .intercept = true});
+  const Trace trace = simulate(bandit, world, {.rounds = 50});
+  std::vector<double> vectors;
+  for (std::size_t user = 0; user < world.graph().node_count(); ++user) {
+    for (std::size_t k = 0; k < 3; ++k) vectors.push_back(truth->user_vectors[3 * user + k]);
+    vectors.push_back(0.0);
+  }
+  ASSERT_TRUE(trace.regret_bound);
+  EXPECT_DOUBLE_EQ(
+      *trace.regret_bound,
+      bandit.regret_bound({.noise = truth->noise,
+                           .delta = SimulateOptions().delta,
+                           .context_length = std::sqrt(truth->context_length * truth->context_length + 1.0),
+                           .smoothness = bandit.smoothness(vectors)}));
+}
+
 TEST(Simulate, records_every_so_many_rounds_and_the_last) {
   const auto world = small_world();
   auto bandit = Bandit::linucb_sin(world.graph(), {.dimension = 3});
@@ -171,6 +190,25 @@ TEST(Sweep, plays_every_exploration) {
     }
   }
   EXPECT_EQ(rewards.size(), cases.size());
+}
+
+TEST(Simulate, records_how_probable_each_choice_was) {
+  const world::Cliques world({.cliques = 3, .size = 6, .dimension = 4, .arms = 5, .seed = 3});
+  const auto play = [&](const char* rule, std::size_t samples) {
+    auto bandit = Bandit::gob_lin(world.graph(), {.dimension = 4, .exploration = exploration_named(rule)});
+    return simulate(bandit, world, {.rounds = 40, .samples = samples});
+  };
+  for (const TraceRow& row : play("greedy", 0).rows) EXPECT_EQ(row.probability, 1.0);
+  for (const TraceRow& row : play("epsilon_greedy:0.5", 0).rows) {
+    EXPECT_TRUE(std::abs(row.probability - 0.6) < 1e-12 || std::abs(row.probability - 0.1) < 1e-12) << row.probability;
+  }
+  const Trace without = play("thompson:0.5", 0);
+  const Trace with = play("thompson:0.5", 100);
+  EXPECT_EQ(without.reward, with.reward);
+  for (std::size_t k = 0; k < 40; ++k) {
+    EXPECT_TRUE(std::isnan(without.rows[k].probability));
+    EXPECT_TRUE(with.rows[k].probability > 0.0 && with.rows[k].probability <= 1.0) << with.rows[k].probability;
+  }
 }
 
 TEST(Sweep, passes_on_what_goes_wrong) {

@@ -3,6 +3,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 #include "replay.hpp"
+#include "support/tea_and_soup.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto bandit = goblin::Bandit::gob_lin(graph, {.dimension = 2, .engine = {.kind = kind}});
     try {
       goblin::app::ReplaySummary summary;
-      goblin::app::replay(bandit, in, out, {}, summary);
+      goblin::app::replay(bandit, in, out, {.items = goblin::test::tea_and_soup()}, summary);
     } catch (const goblin::DataError&) {
     }
     const std::vector<double> contexts{1.0, 0.0, 0.0, 1.0};

@@ -5,6 +5,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 #include "support/events_file.hpp"
+#include "support/tea_and_soup.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +23,9 @@ void learn(const std::string& log) {
   auto bandit = goblin::Bandit::gob_lin(graph, {.dimension = 2});
   goblin::app::FitSummary summary;
   try {
-    goblin::app::fit(bandit, goblin::app::format_of(goblin::app::bytes_of(log), 2, "fuzz"), "fuzz",
-                     {.batch = 3, .threads = 1}, summary);
+    goblin::app::fit(bandit,
+                     goblin::app::format_of(goblin::app::bytes_of(log), 2, "fuzz", goblin::test::tea_and_soup()),
+                     "fuzz", {.batch = 3, .threads = 1}, summary);
   } catch (const goblin::DataError&) {
   }
   if (bandit.rewards() != summary.learned || bandit.user_count() != 3 + summary.new_users) std::abort();

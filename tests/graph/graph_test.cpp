@@ -141,6 +141,38 @@ TEST(Graph, empty) {
   EXPECT_EQ(graph.quotient({}).node_count(), 0);
 }
 
+TEST(Names, can_be_taken_and_given_again) {
+  Names names;
+  for (int k = 0; k < 100; ++k) names.insert("name " + std::to_string(k));
+  names.remove(std::vector<NodeId>{0, 42, 99});
+  EXPECT_EQ(names.size(), 100);
+  for (const NodeId index : {0, 42, 99}) {
+    EXPECT_EQ(names[index], "");
+    EXPECT_FALSE(names.find("name " + std::to_string(index)));
+  }
+  EXPECT_FALSE(names.find(""));
+  EXPECT_EQ(names.find("name 43"), 43);
+  EXPECT_EQ(names.insert("name 42"), 100);
+  EXPECT_EQ(names.insert_nameless(), 101);
+  for (int k = 200; k < 400; ++k) names.insert("name " + std::to_string(k));  // the table grows
+  EXPECT_FALSE(names.find(""));
+  EXPECT_EQ(names.find("name 42"), 100);
+  EXPECT_EQ(names.find("name 200"), 102);
+  EXPECT_EQ(names.insert(""), 302);  // a name like any other
+  EXPECT_EQ(names.find(""), 302);
+  names.remove(std::vector<NodeId>{100});
+  EXPECT_FALSE(names.find("name 42"));
+  EXPECT_EQ(names.find(""), 302);
+  EXPECT_EQ(names[101], "");
+}
+
+TEST(Names, that_were_never_given_are_not_found) {
+  Names names;
+  names.insert_nameless();
+  EXPECT_FALSE(names.find("ann"));
+  EXPECT_EQ(names.insert("ann"), 1);
+}
+
 TEST(Names, finds_what_was_inserted_and_nothing_else) {
   Names names;
   EXPECT_FALSE(names.find("nobody"));
@@ -219,6 +251,34 @@ TEST(Generators, communities_say_what_is_wrong) {
   EXPECT_THAT(message({.nodes = 100, .exponent = 2.0}), HasSubstr("exponent: 2 (must be above 2)"));
   EXPECT_THAT(message({.nodes = 100, .mixing = 1.5}), HasSubstr("mixing: 1.5 (must be between 0 and 1)"));
   EXPECT_THAT(message({.nodes = 40, .communities = 1}), HasSubstr("average_degree: 14 (must be between 0 and"));
+}
+
+TEST(Generate, rewires_all_edges_and_keeps_degrees) {
+  const Graph graph = generate::communities({.nodes = 200, .communities = 5, .average_degree = 6, .seed = 3}).graph;
+  const auto rewired = generate::rewired(graph, Random(1));
+  EXPECT_GT(rewired.swaps, graph.edge_count());
+  ASSERT_EQ(rewired.graph.edge_count(), graph.edge_count());
+  std::size_t kept = 0;
+  for (std::size_t node = 0; node < graph.node_count(); ++node) {
+    EXPECT_EQ(rewired.graph.neighbours(node).size(), graph.neighbours(node).size());
+    for (const NodeId other : graph.neighbours(node)) kept += rewired.graph.weight(node, other) > 0.0 ? 1 : 0;
+  }
+  EXPECT_LT(kept, graph.edge_count() / 2);  // each counts twice
+  EXPECT_EQ(generate::rewired(graph, Random(1)).graph.edges().size(), rewired.graph.edges().size());
+  // Nothing can change where there is only one graph with these degrees.
+  EXPECT_EQ(generate::rewired(generate::cliques(1, 6), Random(1)).swaps, 0);
+  EXPECT_EQ(generate::rewired(Graph(3), Random(1)).swaps, 0);
+}
+
+TEST(Generate, rewiring_keeps_weights) {
+  const Graph graph = generate::random({.nodes = 30, .edges = 60, .lowest_weight = 0.5, .highest_weight = 2.0});
+  const auto weights = [](const Graph& any) {
+    std::vector<double> all;
+    for (const Edge& edge : any.edges()) all.push_back(edge.weight);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  EXPECT_EQ(weights(generate::rewired(graph, Random(2)).graph), weights(graph));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 # The data flow is visible in the folders: a file includes only its own folder and folders earlier in this list.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-order=(graph belief bandit cluster data world experiment report)
+order=(graph belief bandit cluster data world experiment offline report)
 status=0
 for ((own = 0; own < ${#order[@]}; own++)); do
   for ((later = own + 1; later < ${#order[@]}; later++)); do

@@ -20,9 +20,9 @@ PrintedAlgorithm::PrintedAlgorithm(const Graph& nodes, const BanditOptions& opti
     laplacian(edge.a, edge.b) -= edge.weight;
     laplacian(edge.b, edge.a) -= edge.weight;
   }
-  MatrixXd a = options.ridge * MatrixXd::Identity(n, n) + options.coupling * laplacian;
+  MatrixXd a = options.ridge.value_or(1.0) * MatrixXd::Identity(n, n) + options.coupling * laplacian;
   for (std::size_t node = 0; node < options.node_ridges.size(); ++node) {
-    a(static_cast<Index>(node), static_cast<Index>(node)) += options.node_ridges[node] - options.ridge;
+    a(static_cast<Index>(node), static_cast<Index>(node)) += options.node_ridges[node] - options.ridge.value_or(1.0);
   }
   inverse_root_ = n > 0 ? Eigen::SelfAdjointEigenSolver<MatrixXd>(a).operatorInverseSqrt() : a;
   factor_.compute(MatrixXd::Identity(size, size));
@@ -77,7 +77,7 @@ void PrintedAlgorithm::add_node() {
   const Index n = inverse_root_.rows();
   MatrixXd root = MatrixXd::Zero(n + 1, n + 1);
   root.topLeftCorner(n, n) = inverse_root_;
-  root(n, n) = 1.0 / std::sqrt(options_.ridge);
+  root(n, n) = 1.0 / std::sqrt(options_.ridge.value_or(1.0));
   MatrixXd matrix = MatrixXd::Identity((n + 1) * d, (n + 1) * d);
   if (n > 0) matrix.topLeftCorner(n * d, n * d) = factor_.reconstructedMatrix();
   inverse_root_ = root;

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from server_process import Server
 
 
 def pytest_configure() -> None:
@@ -26,6 +28,20 @@ def from_environment(name: str) -> Path:
 def command() -> Path:
     """The command line of the same build: GOBLIN_COMMAND."""
     return from_environment("GOBLIN_COMMAND")
+
+
+@pytest.fixture
+def serve(command: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers with these arguments, and stops them at the end."""
+    started: list[Server] = []
+
+    def start(*arguments: str | Path) -> Server:
+        started.append(Server(command, tmp_path, *map(str, arguments)))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
 
 
 @pytest.fixture

@@ -55,10 +55,7 @@ goblin::Bandit make_bandit(const std::filesystem::path& folder, const std::strin
     std::tie(graph, labels) = goblin::read_label_file(folder / "labels.tsv", graph);
   }
   return goblin::Bandit::make(goblin::policy_named(policy), graph, labels.of,
-                              {.dimension = dimension,
-                               .alpha = 0.3,
-                               .ridge = goblin::info_of(goblin::policy_named(policy)).usual_ridge,
-                               .engine = {.kind = goblin::engine_kind(engine)}});
+                              {.dimension = dimension, .alpha = 0.3, .engine = {.kind = goblin::engine_kind(engine)}});
 }
 
 }  // namespace

@@ -107,6 +107,53 @@ def test_wrong_batches(bandit: goblin.GobLin) -> None:
         bandit.partial_fit("ann", np.ones((3, 3)), np.ones(3))
 
 
+def test_missing_values_are_named_with_what_to_do(bandit: goblin.GobLin) -> None:
+    fill = "; where a number is missing, fill it in, with the mean of its column for instance, or leave the row out$"
+    leave = "; a reward that is not known is left out, with its row$"
+    hole = pandas.DataFrame({"a": [1.0, 2.0], "b": [1, None], "c": [1.0, 1.0]})
+    gap = hole.convert_dtypes()  # pandas.NA, which is no number
+    wrong: list[tuple[Any, str]] = [
+        (
+            lambda: bandit.select("ann", hole),
+            r"^X: shape \(2, 3\): candidate 1: context\[1\]: nan \(must be finite\)" + fill,
+        ),
+        (lambda: bandit.scores("ann", [[None, 1, 2]]), r"candidate 0: context\[0\]: nan \(must be finite\)" + fill),
+        (
+            lambda: bandit.update("ann", [1, None, 2], 1.0),
+            r"^x: shape \(3,\): context\[1\]: nan \(must be finite\)" + fill,
+        ),
+        (lambda: bandit.update("ann", [1, 1, 2], np.nan), r"^reward: nan \(must be finite\)" + leave),
+        (
+            lambda: bandit.partial_fit(["ann"] * 2, hole, [1, 2]),
+            r"batch\[1\]: context\[1\]: nan \(must be finite\)" + fill,
+        ),
+        (
+            lambda: bandit.partial_fit(["ann"] * 2, np.eye(2, 3), [1, None]),
+            r"rewards\[1\] is nan \(must be finite\)" + leave,
+        ),
+        (lambda: bandit.predict_expectations(["ann"] * 2, hole), r"nan \(must be finite\)" + fill),
+        (
+            lambda: bandit.partial_fit(["ann"] * 2, gap.astype(object), [1, 2]),
+            r"^X\[1, 1\]: <NA> \(must be a number\)" + fill,
+        ),
+        (
+            lambda: bandit.partial_fit(["ann"] * 2, np.eye(2, 3), pandas.Series([1, pandas.NA], dtype=object)),
+            r"^rewards\[1\]: <NA> \(must be a number\)" + leave,
+        ),
+        (lambda: goblin.Dataset([(0, 1)], hole, [(0, 0, 1.0)]), r"^contexts\[1, 1\]: nan \(must be finite\)" + fill),
+        (
+            lambda: goblin.Dataset([(0, 1)], np.eye(2), [(0, 0, np.nan)]),
+            r"^payoffs\[0\]: payoff nan \(must be finite\)" + leave,
+        ),
+    ]
+    for call, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(ValueError, match=r"context\[1\]: inf \(must be finite\)$"):  # nothing is missing there
+        bandit.select("ann", [[1, np.inf, 1]])
+    assert bandit.rewards == 1
+
+
 def test_unknown_users(bandit: goblin.GobLin) -> None:
     calls: list[Any] = [
         lambda user: bandit.select(user, np.eye(3)),
@@ -132,7 +179,7 @@ def test_unknown_users(bandit: goblin.GobLin) -> None:
     with pytest.raises(KeyError):
         numbered.partial_fit(np.array([0, 2]), np.ones((2, 1)), np.ones(2))
     with pytest.raises(TypeError, match=r"^user: \['ann'\] \(must be a text, a number, bytes or a tuple of these"):
-        bandit.select(["ann"], np.eye(3))  # type: ignore[arg-type]
+        bandit.rank(["ann"], np.eye(3), 1)  # type: ignore[arg-type]
 
 
 def test_columns_of_users(bandit: goblin.GobLin) -> None:

@@ -546,7 +546,7 @@ def test_a_hub_has_its_own_numbers() -> None:
     alone = goblin.GobLinHub(PATH, dimension=1, coupling=0.0)
     assert alone.summary()["edges"] == 3
     assert goblin.GobLinHub(PATH, dimension=1).ridge == 0.01
-    for wrong, message in (({"hub": 0}, r"^hub.weight: 0 \(must be above"), ({"hub_ridge": -1}, "^hub.ridge: -1 ")):
+    for wrong, message in (({"hub": 0}, r"^hub: 0 \(must be above"), ({"hub_ridge": -1}, "^hub_ridge: -1 ")):
         with pytest.raises(ValueError, match=message):
             goblin.GobLinHub(PATH, dimension=1, **wrong)
     with pytest.raises(TypeError, match=r"^hub: "):
@@ -596,12 +596,16 @@ def test_found_clusters_say_what_they_cannot_do(kind: Any) -> None:
 
 
 def test_options_of_found_clusters_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"^club.graph: 'x' \(must be social, complete or random\)$"):
+    with pytest.raises(ValueError, match=r"^graph: 'x' \(must be social, complete or random\)$"):
         goblin.Club(PATH, graph="x")
-    with pytest.raises(ValueError, match=r"^club.separation: -1 \(must be finite and at least 0\)$"):
+    with pytest.raises(ValueError, match=r"^separation: -1 \(must be finite and at least 0\)$"):
         goblin.Club(PATH, separation=-1)
     with pytest.raises(ValueError, match=r"^seed: "):
         goblin.Club(PATH, seed=-1)
+    with pytest.raises(ValueError, match=r"^graph: complete for 4001 users \(must be at most 4000"):
+        goblin.Club([], users=range(4001), graph="complete")
+    with pytest.raises(ValueError, match=r"^clusters: 1000001 \(must be between 1 and 1000000\)$"):
+        goblin.DynUcb(PATH, clusters=1_000_001)
     with pytest.raises(ValueError, match=r"^clusters: 0 "):
         goblin.DynUcb(PATH, clusters=0)
     assert goblin.Club(PATH, dimension=1, graph="complete").summary()["clusters"] == 1
@@ -626,3 +630,55 @@ def test_what_a_bandit_says_of_itself() -> None:
     assert bandit.summary()["rewards"] == 30
     other = goblin.GobLin(PATH, ridge=2.0, coupling=0.5)
     assert (bandit.ridge, bandit.coupling, other.ridge, other.coupling) == (1.0, 1.0, 2.0, 0.5)
+
+
+OPTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "gob.lin": (goblin.GobLin, {"laplacian": "normalized", "window": 9, "coupling": 3.0, "engine": "sparse"}),
+    "linucb-sin": (goblin.LinUcbSin, {"evidence_per_node": True, "ridge": [0.5]}),
+    "linucb-ind": (goblin.LinUcbInd, {"ridge": {"ann": 1, "bob": 2, "cat": 3}, "tolerance": 1e-9}),
+    "gob.lin.macro": (goblin.GobLinMacro, {"clusters": {"ann": "x", "bob": "y", "cat": "x"}, "ridge": [2, 3]}),
+    "gob.lin.block": (goblin.GobLinBlock, {"clusters": [0, 1, 1], "discount": 0.9}),
+    "gob.lin.hub": (goblin.GobLinHub, {"hub": 2.0, "hub_ridge": 0.5, "exploration": "thompson:0.5+epsilon:0.1"}),
+    "linucb.hash": (goblin.LinUcbHash, {"buckets": 64, "hash_seed": 5, "memory_limit": 10**9}),
+    "club": (goblin.Club, {"graph": "random", "separation": 0.5, "seed": 3, "threads": 2}),
+    "dynucb": (goblin.DynUcb, {"clusters": 2, "seed": 4, "local_tolerance": 0.1}),
+}
+
+
+@pytest.mark.parametrize("policy", goblin.policies)
+def test_a_bandit_says_its_options(policy: str, tmp_path: Path) -> None:
+    kind, given = OPTIONS[policy]
+    bandit = kind(PATH, dimension=3, **given)
+    options = bandit.options
+    for name, value in given.items():
+        expected = list(value.values()) if name == "ridge" and isinstance(value, dict) else value
+        if name == "clusters" and isinstance(value, dict):
+            expected = [0, 1, 0]
+        np.testing.assert_array_equal(options[name], expected)
+    again = kind(bandit.graph, **options)
+    assert again.options.keys() == options.keys()
+    for name, value in options.items():
+        np.testing.assert_array_equal(again.options[name], value)
+    np.testing.assert_array_equal(bandit.covariance("bob"), again.covariance("bob"))
+    bandit.save(tmp_path / "model")
+    loaded = goblin.load(tmp_path / "model").options
+    for name in options.keys() - {"memory_limit", "threads"}:  # a file holds neither
+        np.testing.assert_array_equal(loaded[name], options[name])
+    options["ridge"] = -1  # changes nothing
+    assert np.all(bandit.options["ridge"] == again.options["ridge"])
+    plain = kind(PATH, dimension=3, **({"clusters": 2} if "clusters" in given else {}))
+    assert repr(plain) == f"{kind.__name__}(3 users, dimension=3, alpha=0.1, 0 rewards)" or policy == "dynucb"
+    for name in given.keys() - {"clusters", "ridge", "exploration"}:
+        assert f"{name}={given[name]!r}" in repr(bandit)
+
+
+def test_a_bandit_shows_what_differs() -> None:
+    bandit = goblin.GobLin(PATH, dimension=3, ridge=0.5, window=100, exploration="greedy")
+    assert repr(bandit) == "GobLin(3 users, dimension=3, exploration='greedy', ridge=0.5, window=100, 0 rewards)"
+    uneven = goblin.GobLin(PATH, dimension=3, ridge=[1, 2, 3])
+    assert repr(uneven) == "GobLin(3 users, dimension=3, alpha=0.1, ridge=<3 numbers>, 0 rewards)"
+    assert repr(goblin.Club(PATH, dimension=3, graph="complete")).startswith(
+        "Club(3 users, dimension=3, alpha=0.1, graph='complete', "
+    )
+    bandit.exploration = "ucb:0.25"
+    assert bandit.options["exploration"] == "ucb:0.25"

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from server_process import free_port
 
 import goblin
-from goblin import _core
+from goblin import _bandits, _core
 
 
 def documented() -> dict[str, Any]:
@@ -56,6 +57,7 @@ def test_everything_public_is_documented() -> None:
         goblin.Dataset,
         goblin.Cliques,
         goblin.Explanation,
+        goblin.Client,
     ):
         for member in dir(kind):
             if not member.startswith("_") and member not in getattr(kind, "__annotations__", {}):
@@ -76,14 +78,35 @@ def python_blocks(page: Path) -> list[str]:
 @pytest.mark.parametrize(
     "page", ["README.md", "docs/exploration.md", "docs/explain.md", "docs/forgetting.md", "docs/python.md"]
 )
-def test_programs_in_pages(page: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The python blocks of a page are one program."""
-    blocks = python_blocks(source / page)
-    assert blocks
+def test_programs_in_pages(
+    page: str, source: Path, command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The python blocks of a page are one program. It may start goblin; where it says :8080 it gets a free port."""
+    program = "\n".join(python_blocks(source / page))
+    assert program
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    done = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+    program = program.replace(":8080", f":{free_port()}")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/architecture.md", "docs/python.md", "docs/replay.md", "docs/rivals.md"]
+)
+def test_pages_name_every_policy(page: str, source: Path) -> None:
+    text = (source / page).read_text()
+    assert [policy for policy in goblin.policies if f"`{policy}`" not in text] == []
+
+
+def test_help_names_every_policy_and_every_option() -> None:
+    kinds = [kind.__name__ for kind in _bandits._policies.values()]
+    for text in (goblin.__doc__, goblin.Bandit.__doc__):
+        assert [name for name in kinds if f"``{name}``" not in (text or "")] == []
+    options = list(_bandits.Options.__annotations__)
+    for kind in (goblin.Bandit, goblin.GobLin):
+        assert [name for name in options if not re.search(rf"\b{name}\b", kind.__doc__ or "")] == []
 
 
 EXAMPLES = ["cold_start.py", "lastfm.py", "own_data.py"]

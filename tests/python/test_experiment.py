@@ -71,14 +71,14 @@ def test_tastes_can_change() -> None:
 def test_columns_go_into_frames(frame: Any) -> None:
     trace = goblin.simulate(goblin.GobLin(small().graph, dimension=4), small(), rounds=100, record_every=10)
     table = frame(trace.columns())
-    assert table.shape == (10, 14)
+    assert table.shape == (10, 17)
     assert table["round"].to_numpy().tolist() == list(range(10, 101, 10))
     assert set(table["policy"]) == {"gob.lin"}
     world = goblin.Catalogue(own_data(), arms=2)
     played = frame(goblin.simulate(goblin.LinUcbInd(world.graph, dimension=2), world, rounds=20).columns())
     assert set(played["user"]) <= {"ann", "bob", "cat", "eve"} and set(played["item"]) <= {"tea", "cake", "pie"}
     swept = goblin.sweep([small(repetition=k) for k in range(3)], ["gob.lin"], [0.1, 0.2], rounds=30, record_every=10)
-    assert frame(swept.columns()).shape == (18, 14)
+    assert frame(swept.columns()).shape == (18, 17)
     assert frame(swept.results()).shape[0] == 2
     assert pickle.loads(pickle.dumps(trace)).reward == trace.reward
 
@@ -114,6 +114,98 @@ def test_a_sweep_is_its_simulations() -> None:
         goblin.sweep(worlds, "gob.lin.macro")
     with pytest.raises(ValueError, match=r"gob\.lan"):
         goblin.sweep(worlds, "gob.lan", rounds=1)
+
+
+def test_a_sweep_tries_all_settings() -> None:
+    worlds = [small(payoff_noise=0.3, seed=1, repetition=k) for k in range(2)]
+    swept = goblin.sweep(
+        worlds,
+        ["linucb-ind", "gob.lin", "gob.lin.hub", "club"],
+        [0.1, 0.3],
+        ridge=[0.5, 2],
+        coupling=(1, 4.0),
+        window=np.array([0, 30]),
+        laplacian=["combinatorial", "normalized"],
+        hub=0.7,
+        rounds=60,
+        threads=2,
+    )
+    results = swept.results()
+    cases = list(
+        zip(
+            *(
+                results[name].tolist()
+                for name in ("policy", "alpha", "ridge", "coupling", "window", "laplacian", "hub")
+            ),
+            strict=True,
+        )
+    )
+    count = {policy: sum(case[0] == policy for case in cases) for policy in goblin.policies}
+    assert len(set(map(str, cases))) == len(cases) == len(swept.traces) / 2
+    assert (count["linucb-ind"], count["gob.lin"], count["gob.lin.hub"], count["club"]) == (8, 32, 16, 4)
+    assert all(np.isnan(case[3]) == (case[0] in ("linucb-ind", "club")) for case in cases)
+    assert all(np.isnan(case[4]) == (case[0] == "club") for case in cases)
+    assert all((case[5] == "") == (case[0] != "gob.lin") for case in cases)
+    assert all(np.isnan(case[6]) == (case[0] != "gob.lin.hub") for case in cases)
+
+    [k] = [k for k, case in enumerate(cases) if case[:6] == ("gob.lin", 0.3, 2.0, 4.0, 30.0, "normalized")]
+    for repetition in range(2):
+        bandit = goblin.GobLin(worlds[repetition].graph, 4, 0.3, laplacian="normalized", ridge=2, coupling=4, window=30)
+        alone = goblin.simulate(bandit, worlds[repetition], rounds=60)
+        trace = swept.traces[2 * k + repetition]
+        assert trace.reward == alone.reward
+        assert (trace.settings["ridge"], trace.settings["window"], trace.settings["laplacian"]) == (2, 30, "normalized")
+    columns = swept.columns()
+    assert set(columns["laplacian"].tolist()) == {"", "combinatorial", "normalized"}
+    assert len(columns["ridge"]) == len(columns["round"]) == len(columns["hub"])
+
+
+def test_settings_of_a_sweep_are_checked() -> None:
+    world = small()
+    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"hubb": 1}, TypeError, r"^sweep has no option 'hubb'; it has window, discount, laplacian"),
+        ({"hub": 1}, ValueError, r"^hub: must not be given, as none of the policies has it \(linucb-ind, gob.lin\)$"),
+        ({"ridge": []}, ValueError, r"^ridge: none \(must be at least 1\)$"),
+        ({"window": []}, ValueError, r"^window: none"),
+        ({"ridge": "x"}, TypeError, r"^ridge: 'x' \(must be a number\)$"),
+        ({"coupling": [1, None]}, TypeError, r"^coupling: None \(must be a number\)$"),
+        ({"ridge": [1, -1]}, ValueError, r"^ridge: -1 \(must be"),
+        ({"window": -1}, ValueError, r"^window: -1 \(must be at least 0\)$"),
+        ({"laplacian": ["combinatorial", "x"]}, ValueError, r"^laplacian: 'x'"),
+        ({"window": 5, "discount": 0.5}, ValueError, r"window|discount"),
+    ]
+    for options, error, message in wrong:
+        with pytest.raises(error, match=message):
+            goblin.sweep(world, ["linucb-ind", "gob.lin"], rounds=5, **options)
+    own = goblin.sweep(world, ["linucb.hash", "club", "dynucb"], rounds=5, buckets=[16, 32], club_graph="complete",
+                       dynucb_clusters=[2, 3]).results()  # fmt: skip
+    assert own["policy"].tolist() == ["linucb.hash", "linucb.hash", "club", "dynucb", "dynucb"]
+    assert own["buckets"][:2].tolist() == [16, 32] and own["club_graph"].tolist()[2] == "complete"
+    hub = goblin.sweep(world, ["gob.lin", "gob.lin.hub"], rounds=5).results()
+    assert hub["ridge"].tolist() == [1.0, 0.01] and hub["coupling"].tolist() == [1.0, 1.0]
+
+
+def test_a_plot_names_the_settings_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    swept = goblin.sweep(small(), ["linucb-ind", "gob.lin"], coupling=[1, 9], ridge=0.5, rounds=20)
+    labels = [line.get_label() for line in swept.plot().get_lines()]
+    assert labels == ["linucb-ind, ucb:0.1", "gob.lin, ucb:0.1, coupling 1", "gob.lin, ucb:0.1, coupling 9"]
+
+
+@pytest.mark.parametrize("rule", ["ucb:0.2", "epsilon_greedy:0.3", "square_cb:10", "thompson:0.5"])
+def test_a_trace_has_the_probabilities(rule: str) -> None:
+    world = small(seed=2)
+    bandit = goblin.GobLin(world.graph, dimension=4, exploration=rule)
+    probability = goblin.simulate(bandit.copy(), world, rounds=30).columns()["probability"]
+    estimated = goblin.simulate(bandit, world, rounds=30, samples=200)
+    if rule.startswith("thompson"):
+        assert np.isnan(probability).all()
+        assert ((estimated.rows["probability"] > 0) & (estimated.rows["probability"] <= 1)).all()
+    else:
+        np.testing.assert_array_equal(probability, estimated.rows["probability"])
+        assert (probability == 1).all() == rule.startswith("ucb")
+        arms = {"epsilon_greedy:0.3": {0.03, 0.73}}.get(rule)
+        assert arms is None or set(probability.round(6)) <= arms
 
 
 def test_a_sweep_without_policies_plays_those_of_the_paper_that_need_no_clusters() -> None:
@@ -169,7 +261,7 @@ def test_wrong_data() -> None:
     good: dict[str, Any] = {"edges": [(0, 1)], "contexts": np.eye(2), "payoffs": [(0, 0, 1.0)]}
     wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"contexts": np.ones(2)}, ValueError, r"contexts: shape \(2,\)"),
-        ({"contexts": [[1.0, np.nan], [0, 1]]}, ValueError, r"contexts: shape \(2, 2\): nan"),
+        ({"contexts": [[1.0, np.nan], [0, 1]]}, ValueError, r"^contexts\[0, 1\]: nan \(must be finite\)"),
         ({"items": ["tea"]}, ValueError, r"contexts: shape \(2, 2\) \(must be \(1, dimension\)"),
         (
             {"payoffs": [(0, 0, 1.0), (0, 5, 1.0), (1, 6, 1.0)]},
@@ -221,6 +313,27 @@ def test_own_files(tmp_path: Path) -> None:
     (tmp_path / "items.tsv").write_text("tea\t1\t0\ncake\t0\n")
     with pytest.raises(goblin.DataError, match=r"items\.tsv:2"):
         goblin.datasets.files(tmp_path)
+
+
+def test_own_files_as_data_often_is(tmp_path: Path) -> None:
+    (tmp_path / "edges.tsv").write_text("ann\tbob\nbob\tann\nbob\tbob\n")
+    (tmp_path / "items.tsv").write_text("tea\t1\t0\ncake\t0\t1\n")
+    (tmp_path / "payoffs.tsv").write_text("ann\ttea\t1\nann\ttea\t2\n")
+    with pytest.raises(goblin.DataError, match=r"edges\.tsv:3: 'bob' is joined to itself"):
+        goblin.datasets.files(tmp_path)
+    warning = r"edges\.tsv: a pair of users is listed in both directions \('ann' and 'bob'\)"
+    with pytest.raises(goblin.DataError, match=r"payoffs\.tsv:2: user 'ann'"):
+        goblin.datasets.files(tmp_path, drop_self_loops=True)
+    for repeated, payoff in {"first": 1.0, "last": 2.0, "sum": 3.0}.items():
+        with pytest.warns(UserWarning, match=warning) as told:
+            data = goblin.datasets.files(tmp_path, drop_self_loops=True, repeated_payoffs=repeated)
+        assert told[0].filename == __file__
+        assert data.graph.edges()[1].tolist() == [1.0]
+        assert list(data.payoffs["payoff"]) == [payoff]
+    with pytest.raises(ValueError, match=r"^repeated_payoffs: 'mean' \(must be refuse, first, last or sum\)"):
+        goblin.datasets.files(tmp_path, repeated_payoffs="mean")
+    with pytest.raises(TypeError, match=r"^drop_self_loops: 'yes' \(must be True or False"):
+        goblin.datasets.files(tmp_path, drop_self_loops="yes")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_discount_weighs_what_a_user_said_before(engine: str) -> None:
         ({"window": 2.5}, "window: 2.5"),
         ({"discount": 0.0}, "discount: 0 \\(must be above 0 and at most 1\\)"),
         ({"discount": 1.1}, "discount: 1.1 \\(must be above 0 and at most 1\\)"),
-        ({"window": 3, "discount": 0.5}, "window: 3 \\(must be 0 where forgetting.discount is 0.5\\)"),
+        ({"window": 3, "discount": 0.5}, "window: 3 \\(must be 0 where discount is 0.5\\)"),
     ],
 )
 def test_bad_options_name_the_bound(options: dict[str, Any], message: str) -> None:

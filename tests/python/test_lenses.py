@@ -115,7 +115,7 @@ def test_says_what_is_wrong() -> None:
         goblin.GobLin(STAR, laplacian="best")
     with pytest.raises(ValueError, match="buckets: 0"):
         goblin.LinUcbHash(STAR, buckets=0)
-    with pytest.raises(ValueError, match=r"hash\.buckets: 70000 \(must be between 1 and 65536\)"):
+    with pytest.raises(ValueError, match=r"^buckets: 70000 \(must be between 1 and 65536\)"):
         goblin.LinUcbHash(STAR, buckets=70_000)
     with pytest.raises(ValueError, match="hash_seed: -1"):
         goblin.LinUcbHash(STAR, hash_seed=-1)

@@ -19,6 +19,7 @@ POLICIES = {
     "gob.lin.macro": goblin.GobLinMacro,
     "gob.lin.block": goblin.GobLinBlock,
     "gob.lin.hub": goblin.GobLinHub,
+    "linucb.hash": goblin.LinUcbHash,
     "club": goblin.Club,
     "dynucb": goblin.DynUcb,
 }

@@ -141,7 +141,7 @@ def test_no_users(user: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"^users\[1\]: .*" + message):
         goblin.Graph([], users=["ann", user])
     with pytest.raises((KeyError, TypeError)):
-        bandit.select(user, ONE)
+        bandit.rank(user, ONE, 1)
 
 
 def test_missing_values_in_frames_are_no_users() -> None:
@@ -327,3 +327,228 @@ def test_unknown_users_of_a_batch_are_named_by_row() -> None:
     with pytest.raises(goblin.UnknownUser, match=r"^user 'zed' is not known$"):
         bandit.mean("zed")
     assert issubclass(goblin.UnknownUser, KeyError) and bandit.rewards == 0
+
+
+KINDS: list[Any] = [
+    goblin.GobLin,
+    lambda *args, **options: goblin.GobLin(*args, laplacian="normalized", **options),
+    goblin.LinUcbSin,
+    goblin.LinUcbInd,
+    lambda *args, **options: goblin.GobLinMacro(*args, clusters=[0, 0, 1], **options),
+    lambda *args, **options: goblin.GobLinBlock(*args, clusters=[0, 0, 1], **options),
+    goblin.GobLinHub,
+    lambda *args, **options: goblin.LinUcbHash(*args, buckets=32, **options),
+    goblin.Club,
+    goblin.DynUcb,
+]
+
+
+def three(kind: Any = goblin.GobLin, **options: Any) -> Any:
+    bandit = kind([("ann", "bob"), ("bob", "cat")], dimension=2, **options)
+    random = np.random.default_rng(3)
+    users = random.choice(["ann", "bob", "cat"], 30).tolist()
+    return bandit.partial_fit(users, random.normal(size=(30, 2)), random.normal(size=30))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_user_comes_with_friends(kind: Any) -> None:
+    at_once, one_by_one = three(kind), three(kind)
+    at_once.add_user("dan", friends=["ann", ("cat", 0.5)])
+    one_by_one.add_user("dan")
+    one_by_one.add_edge("dan", "ann")
+    one_by_one.add_edge("dan", "cat", 0.5)
+    assert at_once.users == one_by_one.users == ["ann", "bob", "cat", "dan"]
+    for user in at_once.users:
+        np.testing.assert_allclose(at_once.mean(user), one_by_one.mean(user), atol=1e-9)
+        np.testing.assert_allclose(at_once.covariance(user), one_by_one.covariance(user), atol=1e-9)
+    at_once.update("dan", [1.0, 0.0], 1.0)
+    ends, weights = at_once.graph.edges()
+    assert sorted(zip(*ends.T.tolist(), weights.tolist(), strict=True)) == [
+        (0, 1, 1.0),
+        (0, 3, 1.0),
+        (1, 2, 1.0),
+        (2, 3, 0.5),
+    ]
+    by_dict = three(kind)
+    by_dict.add_user("dan", friends={"ann": 1, "cat": 0.5})
+    assert by_dict.graph.edges()[1].tolist() == at_once.graph.edges()[1].tolist()
+
+
+def test_friends_come_all_or_nobody(tmp_path: Path) -> None:
+    three().save(tmp_path / "model")
+    for bandit in (three(), goblin.load(tmp_path / "model"), three(ridge=1e-3, coupling=1e3)):
+        before = bandit.scores(["ann", "bob", "cat"], np.ones((3, 1, 2))).score
+        wrong: list[tuple[Any, type[Exception], str]] = [
+            (["ann", "eve"], goblin.UnknownUser, r"^friends\[1\]: user 'eve' is not known$"),
+            (["ann", "dan"], ValueError, r"^friends\[1\]: 'dan' \(must be somebody else than the user\)$"),
+            (["ann", ("bob", 0)], ValueError, r"^friends\[1\]: weight: 0.0 \(must be finite and positive\)$"),
+            (["ann", ("bob", float("nan"))], ValueError, r"^friends\[1\]: weight: nan"),
+            (["ann", ("bob", "x")], TypeError, r"^friends\[1\]\[1\]: 'x' \(must be a number\)$"),
+            (["ann", ("bob", 1, 2)], ValueError, r"^friends\[1\]: \('bob', 1, 2\) \(must be \(user, weight\)\)$"),
+            (["ann", ["bob"]], TypeError, r"^friends\[1\]: \['bob'\]"),
+            (["ann", None], goblin.UnknownUser, r"^friends\[1\]: user None is not known$"),
+            ("ann", TypeError, r"^friends: 'ann' \(must be a list"),
+            (3, TypeError, r"^friends: 3 \(must be a list"),
+            (["ann", ("bob", 1e30)], ValueError, r"^friends\[1\]: "),  # a weight that the library refuses
+        ]
+        for friends, error, message in wrong:
+            with pytest.raises(error, match=message):
+                bandit.add_user("dan", friends=friends)
+            assert len(bandit) == bandit.summary()["users"] == 3 and "dan" not in bandit
+        np.testing.assert_array_equal(bandit.scores(["ann", "bob", "cat"], np.ones((3, 1, 2))).score, before)
+        bandit.add_user("dan", friends=[])
+        bandit.add_user((1, "x"), friends=["dan"])
+        bandit.add_user("eve", friends=[((1, "x"), 2.0), "dan"])  # a friend who is a tuple
+        assert len(bandit.graph.edges()[1]) == 5 and len(pickle.loads(pickle.dumps(bandit))) == 6
+
+
+def quietly(bandit: Any, *given: Any, **options: Any) -> str:
+    with pytest.warns(goblin.UnknownUserWarning) as warned:
+        bandit.partial_fit(*given, **options)
+    assert [Path(one.filename).name for one in warned] == ["test_users.py"]
+    return str(warned[0].message)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_users_of_a_batch_join_or_are_left_out(kind: Any, tmp_path: Path) -> None:
+    users = ["ann", "new", 7, "bob", "7", "new", "ann"]
+    random = np.random.default_rng(4)
+    X, rewards = random.normal(size=(7, 2)), random.normal(size=7)
+    known = [0, 3, 6]
+
+    joined, expected = three(kind), three(kind)
+    message = quietly(joined, users, X, rewards, unknown="add")
+    assert message == "partial_fit: 2 new users, with 4 of 7 rewards; the first is users[1]: 'new'"
+    expected.add_user("new")
+    expected.add_user(7)
+    expected.partial_fit(users, X, rewards)
+    assert joined.users == expected.users == ["ann", "bob", "cat", "new", 7] and joined.rewards == 37
+    for user in joined.users:
+        np.testing.assert_array_equal(joined.mean(user), expected.mean(user))
+
+    left, expected = three(kind), three(kind)
+    message = quietly(left, users, X, rewards, unknown="skip")
+    assert message == "partial_fit: 4 of 7 rewards left out, whose users are not known; the first is users[1]: 'new'"
+    expected.partial_fit(["ann", "bob", "ann"], X[known], rewards[known])
+    assert left.users == ["ann", "bob", "cat"] and left.rewards == 33
+    for user in left.users:
+        np.testing.assert_array_equal(left.mean(user), expected.mean(user))
+
+    joined.save(tmp_path / "model")
+    loaded = goblin.load(tmp_path / "model")
+    quietly(loaded, ["zoe"], [[1.0, 0.0]], [1.0], unknown="add")
+    assert loaded.users[-1] == "zoe"
+
+
+@pytest.mark.filterwarnings("error")
+def test_unknown_users_change_nothing_where_something_is_wrong() -> None:
+    bandit: Any = three()
+    one, two = np.ones((1, 2)), np.ones((2, 2))
+    assert bandit.partial_fit(["ann"], one, [1.0], unknown="add").rewards == 31  # nobody is new: no warning
+    assert bandit.partial_fit(["ann"], one, [1.0], unknown="skip").rewards == 32
+    long = np.array([[1.0, 0.0], [1e9, 0.0]])
+    wrong: list[tuple[Any, Any, Any, str, type[BaseException], str]] = [
+        (["ann", "x"], two, [1, 1], "error", goblin.UnknownUser, r"^users\[1\]: 'x' is not known$"),
+        (["ann", "x"], two, [1, 1], "ad", ValueError, r"^unknown: 'ad' \(must be add, skip or error\)$"),
+        (["ann", "x"], two, [1, 1], None, TypeError, r"^unknown: None \(must be a text\)$"),  # type: ignore[list-item]
+        (["ann", None], two, [1, 1], "add", ValueError, r"^users\[1\]: None \(must be a text"),
+        (["ann", "x"], two, [1, np.nan], "add", ValueError, r"rewards\[1\] is nan \(must be finite\); a reward that"),
+        (["x", "ann"], two, [1, np.nan], "skip", ValueError, r"rewards\[1\] is nan"),
+        (["ann", "x"], long, [1, 1], "add", ValueError, r"^X: shape \(2, 2\): batch\[1\]: context: length 1e\+09"),
+        (["x", "ann"], long, [1, 1], "skip", ValueError, r"^X: shape \(2, 2\): batch\[1\]: context: length 1e\+09"),
+        (["ann", "x"], np.ones((3, 2)), [1, 1], "add", ValueError, r"^X: shape \(3, 2\)"),
+        (["ann", "x"], two, [1, 1], "add", goblin.UnknownUserWarning, r"1 new user, with 1 of 2 rewards"),
+        (["ann", "x"], two, [1, 1], "skip", goblin.UnknownUserWarning, r"1 of 2 rewards left out"),
+    ]
+    for users, X, rewards, unknown, error, message in wrong:
+        with pytest.raises(error, match=message):
+            bandit.partial_fit(users, X, rewards, unknown=unknown)
+        assert bandit.rewards == 32 and bandit.users == ["ann", "bob", "cat"] and bandit.summary()["users"] == 3
+    with pytest.warns(goblin.UnknownUserWarning):
+        bandit.partial_fit(["x", "ann"], [[np.nan, 1e9], [1, 1]], [np.nan, 1], unknown="skip")
+    assert bandit.rewards == 33
+
+
+def test_numbered_users_join_in_a_batch() -> None:
+    bandit = goblin.GobLin([(0, 1)], dimension=1)
+    message = quietly(bandit, np.array([0, 5, 2, 5]), np.ones((4, 1)), np.ones(4), unknown="add")
+    assert "2 new users, with 3 of 4 rewards; the first is users[1]: 5" in message
+    assert bandit.users == [0, 1, 5, 2] and bandit.evidence(5).count == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_removed_was_never_there(kind: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    users = random.choice(["ann", "bob", "cat", "dan"], 40).tolist()
+    X, rewards = random.normal(size=(40, 2)), random.normal(size=40)
+    bandit, expected = three(kind), three(kind)
+    bandit.add_user("dan", friends=["ann", "cat"])
+    bandit.partial_fit(users, X, rewards)
+    bandit.remove_user("dan")
+    stay = [k for k, user in enumerate(users) if user != "dan"]
+    expected.partial_fit([users[k] for k in stay], X[stay], rewards[stay])
+    bandit.save(tmp_path / "model")
+    for kept in (bandit, bandit.copy(), pickle.loads(pickle.dumps(bandit)), goblin.load(tmp_path / "model")):
+        assert kept.users == ["ann", "bob", "cat"] and len(kept) == kept.summary()["users"] == 3
+        assert "dan" not in kept and kept.rewards == expected.rewards
+        assert kept.graph.users == kept.users
+        for ours, theirs in zip(kept.graph.edges(), expected.graph.edges(), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        if kind not in (goblin.Club, goblin.DynUcb):  # which keep the clusters that they found
+            for user in kept.users:
+                np.testing.assert_allclose(kept.mean(user), expected.mean(user), atol=1e-9)
+        assert type(kept)(kept.graph, **kept.options).users == kept.users
+        with pytest.raises(goblin.UnknownUser, match=r"^user 'dan' is not known$"):
+            kept.select("dan", [[1.0, 0.0]])
+        with pytest.raises(goblin.UnknownUser, match=r"^user 'dan' is not known$"):
+            kept.remove_user("dan")
+        kept.add_user("dan", friends=["bob"])  # somebody else of that name
+        assert kept.users == ["ann", "bob", "cat", "dan"] and kept.evidence("dan").count == 0
+        kept.update("dan", [1.0, 0.0], 1.0)
+        kept.remove_user(["dan", "ann"])
+        assert kept.users == ["bob", "cat"] and goblin.Graph(kept.graph).users == ["bob", "cat"]
+
+
+@pytest.mark.parametrize("users", [[0, 1, 2], [10, 20, 30], ["ann", "1", "cat"]])
+def test_numbers_and_names_are_removed(users: list[Any], tmp_path: Path) -> None:
+    bandit = goblin.GobLin([(users[0], users[1]), (users[1], users[2])], dimension=1, ridge=[1, 2, 3])
+    other = bandit.copy()
+    bandit.partial_fit(users, np.ones((3, 1)), np.ones(3))
+    bandit.remove_user(users[1])
+    assert bandit.users == [users[0], users[2]] and other.users == users
+    assert bandit.ridge.tolist() == bandit.options["ridge"].tolist() == [1.0, 3.0]
+    assert bandit.mean(users[2]).round(9) == 0.25
+    bandit.save(tmp_path / "model")
+    for kept in (goblin.load(tmp_path / "model"), pickle.loads(pickle.dumps(bandit))):
+        assert kept.users == bandit.users and str(users[1]) not in kept
+        kept.add_user("new")
+        kept.save(tmp_path / "again")
+        assert goblin.load(tmp_path / "again").users == [users[0], users[2], "new"]
+        assert kept.select([users[2], "new"], np.ones((2, 1, 1))).tolist() == [0, 0]
+        with pytest.raises(goblin.UnknownUser):
+            kept.partial_fit(np.array([users[1]]), [[1.0]], [1.0])
+    with pytest.raises(ValueError, match="other: "):
+        other.merge(bandit)
+
+
+def test_removals_are_all_or_none() -> None:
+    bandit: Any = three()
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (["ann", "eve"], goblin.UnknownUser, r"^users\[1\]: 'eve' is not known$"),
+        (["ann", "ann"], ValueError, r"^user: somebody stands twice \(must be distinct\)$"),
+        (None, goblin.UnknownUser, "None is not known"),
+        ({}, TypeError, r"^user: \{\} \(must be a text"),
+    ]
+    for users, error, message in wrong:
+        with pytest.raises(error, match=message):
+            bandit.remove_user(users)
+        assert len(bandit) == bandit.summary()["users"] == 3 and bandit.rewards == 30
+    with pytest.raises(TypeError, match=r"^remove_user: user is missing$"):
+        bandit.remove_user()
+    shared = three(goblin.LinUcbSin, evidence_per_node=True)
+    with pytest.raises(ValueError, match="evidence_per_node"):
+        shared.remove_user("ann")
+    assert len(shared) == 3
+    bandit.remove_user([])
+    bandit.remove_user(np.array(["ann", "bob", "cat"]))
+    assert len(bandit) == bandit.rewards == 0 and bandit.users == [] and bandit.graph.edge_count == 0

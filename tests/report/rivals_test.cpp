@@ -76,18 +76,57 @@ TEST(Rivals, sentences_follow_from_the_intervals) {
   ASSERT_EQ(pays.size(), 1U);
   EXPECT_EQ(pays[0].question, "Does the social graph pay?");
   EXPECT_EQ(pays[0].together,
-            "gob.lin earns more than every one of these in 2 of 2 worlds (all 1 of 4Cliques and 4Cliques whose vectors "
-            "change half way); one of these earns more than gob.lin in none of 2 worlds.");
+            "gob.lin earns more than each of linucb-sin and linucb-ind in 2 of 2 worlds (4Cliques and 4Cliques whose "
+            "vectors change half way).");
   ASSERT_EQ(pays[0].each.size(), 2U);
-  EXPECT_THAT(pays[0].each[0], HasSubstr("linucb-sin earns more than gob.lin in none of 2 worlds, and less in 2 of 2"));
+  EXPECT_EQ(pays[0].each[0],
+            "linucb-sin earns less than gob.lin in 2 of 2 worlds (4Cliques and 4Cliques whose vectors change half "
+            "way).");
 
   const auto mixed = results_of(20.0, 100.0, 90.0, 1000.0);
   const auto answers = answers_of(mixed, compare_rivals(mixed));
   EXPECT_THAT(answers[0].together,
-              AllOf(HasSubstr("gob.lin earns more than every one of these in none of 2 worlds"),
-                    HasSubstr("one of these earns more than gob.lin in 1 of 2 worlds"),
-                    HasSubstr("On 4Cliques whose vectors change half way, linucb-ind leads by 900")));
-  EXPECT_THAT(answers[0].each[1], HasSubstr("It is not decided in 1 of 2 worlds (all 1 of 4Cliques)"));
+              AllOf(HasSubstr("At least one of linucb-sin and linucb-ind earns more than gob.lin in 1 of 2 worlds"),
+                    HasSubstr("On 4Cliques whose vectors change half way, linucb-ind leads by 900"),
+                    HasSubstr("Whether one of linucb-sin and linucb-ind earns more than gob.lin is not decided in 1 of "
+                              "2 worlds (4Cliques).")));
+  EXPECT_THAT(answers[0].each[1], AllOf(HasSubstr("linucb-ind earns more than gob.lin in 1 of 2 worlds"),
+                                        HasSubstr("It is not decided in 1 of 2 worlds (4Cliques).")));
+}
+
+/// What nobody knows must not read like a no.
+TEST(Rivals, say_so_where_nothing_is_decided) {
+  auto results = results_of(101.0, 100.0, 101.0, 100.0);
+  const auto scatter = [](experiment::Entry& entry, std::vector<double> by_seed) {
+    for (std::size_t seed = 0; seed < by_seed.size(); ++seed) {
+      entry.finalists[0].outcomes[seed].curve.back().reward = by_seed[seed];
+    }
+  };
+  for (auto* world : {&results.grid[0].result, &results.others[0]}) {
+    scatter(world->entries[0], {100.0, 100.0, 100.0});
+    scatter(world->entries[1], {100.0, 104.0, 108.0});  // 4, standard error 2.31
+    scatter(world->entries[2], {96.0, 101.0, 106.0});   // 1, standard error 2.89
+  }
+  const auto comparisons = compare_rivals(results);
+  const auto answers = answers_of(results, comparisons);
+  EXPECT_EQ(answers[0].together,
+            "Nothing is decided: in none of the 2 worlds do 3 seeds tell gob.lin from linucb-sin and linucb-ind.");
+  // t(N - 1) at 97.5 % to both sides times 4 / sqrt(N) is 4.02 with 8 seeds and 3.67 with 9.
+  EXPECT_EQ(seeds_to_decide(comparisons[0].differences[0], 2), 9U);
+  EXPECT_EQ(seeds_to_decide(comparisons[0].differences[1], 2), std::nullopt);
+  EXPECT_EQ(answers[0].each[0],
+            "Whether linucb-sin earns more or less than gob.lin is not decided in any of the 2 worlds. A difference as "
+            "large as it looks there would take about 9 seeds.");
+  EXPECT_EQ(answers[0].each[1],
+            "Whether linucb-ind earns more or less than gob.lin is not decided in any of the 2 worlds. There the "
+            "difference is not larger than its standard error, so it cannot be told how many seeds would decide.");
+
+  // One contender alone says as much.
+  results.plan.questions[0].contenders = {"linucb-sin"};
+  scatter(results.others[0].entries[1], {50.0, 51.0, 52.0});
+  EXPECT_EQ(answers_of(results, compare_rivals(results))[0].together,
+            "linucb-sin earns less than gob.lin in 1 of 2 worlds (4Cliques whose vectors change half way). It is not "
+            "decided in 1 of 2 worlds (4Cliques). A difference as large as it looks there would take about 9 seeds.");
 }
 
 TEST(Rivals, page_table_and_markdown_have_every_contender) {
@@ -105,6 +144,12 @@ TEST(Rivals, page_table_and_markdown_have_every_contender) {
   }
   EXPECT_THAT(page, AllOf(HasSubstr("could try 3 settings"), HasSubstr("Does the social graph pay?"),
                           HasSubstr("ahead"), HasSubstr("behind"), HasSubstr("</html>")));
+  for (const std::string& text : {page, markdown}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("The graph noise is 8.3 % and the payoff noise 0.25"),
+                            HasSubstr("the longest window is as long as the tuning")));
+  }
+  EXPECT_THAT(markdown,
+              AllOf(HasSubstr("](images/rivals/rivals-4cliques.svg)"), HasSubstr("](images/rivals/rivals-drift.svg)")));
   EXPECT_THAT(page, HasSubstr("5.00")) << "milliseconds a round: half a second for 100 rounds";
   EXPECT_THAT(page, HasSubstr("2.00")) << "megabytes";
 

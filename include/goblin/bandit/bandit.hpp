@@ -27,16 +27,23 @@
 
 namespace goblin {
 
+/// Messages call an option what the command line and Python call it, without the struct that it is in here: `window`,
+/// `buckets`, `tolerance`. Where that could be two, both are named: `hub_ridge`, `local_tolerance`. The hub's weight is
+/// `hub`.
 struct BanditOptions {
-  /// d: how many numbers a context has.
+  /// d: how many numbers a context has, as it is given to the bandit.
   std::size_t dimension = 0;
+  /// Whether the bandit puts a 1 after the numbers of every context, so that estimates need not be 0 where the context
+  /// is. Then contexts must not have a constant themselves. A context may be as long as without it, the 1 counted in.
+  bool intercept = false;
   /// How much uncertainty attracts; 0 never explores.
   double alpha = 0.1;
   /// How candidates are chosen. If it is not set, that is Exploration::ucb(alpha); if it is, alpha is not used.
   std::optional<Exploration> exploration = {};
   /// How strongly every node's vector is drawn towards zero, and towards those of its neighbours:
-  /// A = ridge I + coupling L. Scaling every context by s is the same as dividing both by s^2.
-  double ridge = 1.0;
+  /// A = ridge I + coupling L. Scaling every context by s is the same as dividing both by s^2. A ridge that is not set
+  /// is the policy's usual one (PolicyInfo::usual_ridge): 1, but for gob.lin.hub.
+  std::optional<double> ridge = {};
   double coupling = 1.0;
   /// A ridge for each node instead (Policy says what the nodes are); empty: `ridge` for all. Nodes that come later have
   /// `ridge`. With gob.lin.hub it is one for each user: the hub has HubOptions::ridge. With the normalized Laplacian it
@@ -54,6 +61,10 @@ struct BanditOptions {
   DynucbOptions dynucb = {};
   Forgetting forgetting = {};
   EngineOptions engine = {};
+
+  /// How many numbers the vector of a user has, and with it means, covariances and evidence: d, and with the intercept
+  /// one more, the last. Where formulas say d, this is meant.
+  [[nodiscard]] std::size_t weight_count() const { return dimension + (intercept ? 1 : 0); }
 };
 
 /// A user, by index or by name. A name is only looked at during the call it is passed to. In a bandit whose users have
@@ -171,7 +182,7 @@ struct BanditSummary {
   Policy policy = Policy::gob_lin;
   Exploration exploration = {};
   EngineKind asked_engine = EngineKind::automatic;
-  std::size_t users = 0;
+  std::size_t users = 0;  ///< without those who were removed
   std::size_t nodes = 0;
   std::size_t clusters = 0;  ///< that somebody is in, where the policy has clusters
   std::size_t edges = 0;     ///< between nodes
@@ -223,7 +234,7 @@ class Bandit {
   static Bandit gob_lin(const Graph& users, const BanditOptions& options);
   static Bandit gob_lin_macro(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
   static Bandit gob_lin_block(const Graph& users, std::span<const NodeId> clusters, const BanditOptions& options);
-  /// Not the paper's. HubOptions says why `ridge` should be small here, 0.01 for instance.
+  /// Not the paper's. HubOptions says why the usual `ridge` is small here.
   static Bandit gob_lin_hub(const Graph& users, const BanditOptions& options);
   /// Feature hashing: HashOptions.
   static Bandit linucb_hash(const Graph& users, const BanditOptions& options);
@@ -255,8 +266,8 @@ class Bandit {
   [[nodiscard]] Decision select(UserRef user, Contexts contexts, Mask allowed = {},
                                 const std::optional<Draw>& draw = {}) const;
   /// The same into a decision that is used again: no allocation once its vectors are large enough (for d <= 128,
-  /// without Thompson's rule, and where users see their nodes as they are: not with the normalized Laplacian or
-  /// linucb.hash).
+  /// without Thompson's rule, and where users see their nodes as they are: not with the normalized Laplacian,
+  /// linucb.hash or the intercept).
   void select(UserRef user, Contexts contexts, Mask allowed, Decision& decision,
               const std::optional<Draw>& draw = {}) const;
   /// k choices, one after the other, each among the candidates that those before have left; all that are allowed if
@@ -299,6 +310,15 @@ class Bandit {
   /// others it must have none. Policies with clusters put the user into the given cluster or a new one; those that
   /// find the clusters say themselves where. gob.lin.hub joins the user to the hub, which costs as much as an edge.
   NodeId add_user(std::string_view name = {}, std::optional<NodeId> cluster = {});
+  /// Users who go: their friendships, what was learned from their rewards, and their names, which others may have then.
+  /// What is believed becomes what it would be had they never been there, and rewards() counts theirs no more; with a
+  /// window, those that had left it already stay counted. Indices do not change: nobody else gets theirs, and asking
+  /// for it throws UnknownUser. Clusters that were found with their help (club, dynucb) stay, but where only they held
+  /// one together in club. All of them or none. Not with evidence_per_node where users share nodes: what they brought
+  /// cannot be told apart. Works on a copy of the bandit. Costs as much as an edge for each friend, and one more for
+  /// what was learned, which is taken out of a shared node by summing up that of all who stay.
+  SolveSummary remove_users(std::span<const UserRef> users);
+  SolveSummary remove_user(UserRef user);
   /// Changes the graph, and the belief to what it would be had the graph always been so. A second edge between two
   /// users adds to the weight of the first. Costs about as much as learning d rewards; with local about as much as one.
   /// With the normalized Laplacian an edge changes the ridges of both ends, too, and the components that it touches are
@@ -315,11 +335,11 @@ class Bandit {
   SolveSummary move_user(UserRef user, NodeId cluster);
   /// Adds everything that another bandit has learned, as if this one had learned it too: two halves of a log that two
   /// processes learned are merged into the bandit of the whole log. The other must have the same policy, users (and
-  /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, ridges,
-  /// coupling, options of the policy and evidence_per_node; std::invalid_argument says in what it differs. Exploration
-  /// and engines may differ; they stay as they are here. Costs as much as a batch of at most about d rewards for each
-  /// node that the other has evidence of. Not for policies that find the clusters, nor for bandits that forget:
-  /// nothing says whose rewards are older.
+  /// names, unless they are not compared: for those who keep them elsewhere), edges, clusters, dimension, intercept,
+  /// ridges, coupling, options of the policy and evidence_per_node; std::invalid_argument says in what it differs.
+  /// Exploration and engines may differ; they stay as they are here. Costs as much as a batch of at most about d
+  /// rewards for each node that the other has evidence of. Not for policies that find the clusters, nor for bandits
+  /// that forget: nothing says whose rewards are older.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   /// EngineOptions::threads and EngineOptions::progress, which no model file holds.
   void set_threads(std::size_t threads);
@@ -334,9 +354,10 @@ class Bandit {
   SolveSummary rebuild();
 
   [[nodiscard]] Policy policy() const;
-  /// With the exploration that is used, whether it was set or not.
+  /// With the exploration and the ridge that are used, whether they were set or not.
   [[nodiscard]] const BanditOptions& options() const;
   [[nodiscard]] const Exploration& exploration() const;
+  /// How many indices users have had: those of users who were removed, which has_user does not know, count.
   [[nodiscard]] std::size_t user_count() const;
   [[nodiscard]] std::size_t node_count() const;
   /// The index of a user; throws UnknownUser if there is none.
@@ -345,16 +366,19 @@ class Bandit {
   /// The user's cluster, where the policy has clusters, and the node that decides for the user.
   [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
   [[nodiscard]] NodeId node(UserRef user) const;
-  /// The users' graph as it is now, and the policy's graph over the nodes. With gob.lin.hub the latter has the weights
+  /// The users' graph as it is now, and the policy's graph over the nodes. Users who were removed are in it without
+  /// edges and with an empty name. With gob.lin.hub the latter has the weights
   /// that A has: coupling times those of friends, and HubOptions::weight.
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
   /// What was learned from a user's rewards; valid until the next change of the bandit.
   [[nodiscard]] UserEvidence evidence(UserRef user) const;
-  /// The number of rewards learned, those that were forgotten too.
+  /// The number of rewards learned, those that were forgotten too, but not those of users who were removed.
   [[nodiscard]] std::size_t rewards() const;
 
-  /// w_i and C_i (d x d) of the user's node, as the user sees it.
+  /// How many numbers a user's vector has: the dimension, or one more with BanditOptions::intercept.
+  [[nodiscard]] std::size_t weight_count() const { return options().weight_count(); }
+  /// w_i and C_i (d x d) of the user's node, as the user sees it. The intercept, where there is one, comes last.
   [[nodiscard]] std::vector<double> mean(UserRef user) const;
   [[nodiscard]] std::vector<double> covariance(UserRef user) const;
 
@@ -363,8 +387,9 @@ class Bandit {
   [[nodiscard]] double log_determinant() const;
   [[nodiscard]] double log_determinant_error() const;
   /// L(u_1, ..., u_n) = ridge sum |u_i|^2 + coupling sum over edges weight |u_i - u_j|^2 of the users' true vectors (d
-  /// numbers each, user after user), with the Laplacian of the options. Users who share a node must have the same
-  /// vector; a hub has the one that makes the sum smallest. Not for linucb.hash, where that says little.
+  /// numbers each, user after user), with the Laplacian of the options. Those of users who were removed do not count.
+  /// Users who share a node must have the same vector; a hub has the one that makes the sum smallest. Not for
+  /// linucb.hash, where that says little.
   [[nodiscard]] double smoothness(std::span<const double> user_vectors) const;
   /// x^T C_i x is at most |x|^2 / prior_precision() for every user, whatever was learned: the smallest ridge, or more
   /// with a hub, which knows more of users than their ridges say; with linucb.hash less, as contexts become longer.
@@ -392,9 +417,10 @@ class Bandit {
   struct State;
   void check_some(std::span<const Observation> batch, std::size_t first, std::size_t end) const;
   void check_some(const RewardTable& table, std::size_t first, std::size_t end) const;
-  // The two halves of add_user, for those who let others decide meanwhile.
+  // The two halves of add_user, for those who let others decide meanwhile, and the way back from between them.
   NodeId add_user_alone(std::string_view name, std::optional<NodeId> cluster);
   void join_to_hub(NodeId user);
+  void remove_user_alone(NodeId user);
   explicit Bandit(std::unique_ptr<State> state);
   friend class ModelFile;
   friend class SharedBandit;

@@ -48,7 +48,7 @@ struct PolicyInfo {
   bool has_node_per_user = true;  ///< every user has a node of their own, as Theorem 1 has it
   bool is_in_paper = true;        ///< one of the paper's five
   bool has_hub = false;           ///< node 0 is nobody's, and joined to everybody
-  /// BanditOptions::ridge where nobody says otherwise: on the command line, in Python and in experiments.
+  /// BanditOptions::ridge where nobody says otherwise.
   double usual_ridge = 1.0;
   /// Why it cannot forget (Forgetting); empty where it can.
   std::string_view cannot_forget = {};

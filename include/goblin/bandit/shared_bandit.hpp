@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct EvidenceCopy {
   std::vector<double> rewards;
   std::size_t count = 0;
   double squared_rewards = 0.0;
+};
+
+/// Somebody whom an edge joins a user to.
+struct Friend {
+  NodeId user = 0;
+  double weight = 1.0;
 };
 
 /// A bandit that many threads use at the same time: any of them may call any function at any time.
@@ -76,11 +83,15 @@ class SharedBandit {
   [[nodiscard]] Policy policy() const;
   [[nodiscard]] BanditOptions options() const;
   [[nodiscard]] std::size_t dimension() const;
+  [[nodiscard]] std::size_t weight_count() const;
   [[nodiscard]] Exploration exploration() const;
   [[nodiscard]] std::size_t user_count() const;
   [[nodiscard]] std::size_t node_count() const;
   [[nodiscard]] NodeId user(UserRef user) const;
   [[nodiscard]] bool has_user(UserRef user) const;
+  [[nodiscard]] bool has_names() const;
+  /// What a user is called: the name, or the index as text where users have none.
+  [[nodiscard]] std::string name(NodeId user) const;
   [[nodiscard]] std::optional<NodeId> cluster(UserRef user) const;
   [[nodiscard]] NodeId node(UserRef user) const;
   [[nodiscard]] std::size_t rewards() const;
@@ -100,6 +111,9 @@ class SharedBandit {
   SolveSummary update_edges(std::span<const EdgeChange> changes);
   /// By change(...): copies the bandit.
   SolveSummary move_user(UserRef user, NodeId cluster);
+  /// In a copy of the bandit.
+  SolveSummary remove_users(std::span<const UserRef> users);
+  SolveSummary remove_user(UserRef user);
   /// Adds what another bandit has learned, worked out like a batch.
   SolveSummary merge(const Bandit& other, bool compare_names = true);
   void set_exploration(const Exploration& exploration);
@@ -120,6 +134,11 @@ class SharedBandit {
   /// that the next snapshot has them; save does it by itself.
   void take_variances(const Bandit& snapshot) const;
   [[nodiscard]] EvidenceCopy evidence(UserRef user) const;
+  /// A user's friends, by index, and the weight of the edge between two users, 0 if there is none.
+  [[nodiscard]] std::vector<Friend> friends(UserRef user) const;
+  [[nodiscard]] double weight(UserRef a, UserRef b) const;
+  /// Between users.
+  [[nodiscard]] std::size_t edge_count() const;
   [[nodiscard]] Graph graph() const;
   [[nodiscard]] Graph node_graph() const;
   [[nodiscard]] BanditSummary summary() const;

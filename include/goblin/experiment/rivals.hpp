@@ -29,6 +29,11 @@ struct Options {
 /// Everybody is compared with this contender.
 inline constexpr std::string_view reference = "gob.lin";
 
+/// The noise of the world whose vectors change: so many pairs of users are flipped, and payoffs are off by up to so
+/// much.
+inline constexpr double drift_graph_noise = 100.0;
+inline constexpr double drift_payoff_noise = 0.25;
+
 /// Contenders that answer the same question, beside the reference.
 struct Question {
   std::string name;  ///< in a word or two: "graph"

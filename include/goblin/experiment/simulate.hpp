@@ -24,6 +24,7 @@ struct TraceRow {
   double normalized_reward = 0.0;     ///< sum of payoff - average payoff
   std::optional<double> regret = {};  ///< sum of (best expected payoff - chosen one's), where it is known
   double log_determinant = 0.0;       ///< Bandit::log_determinant
+  double probability = 1.0;           ///< Decision::probability
 };
 
 /// What a bandit did in a world.
@@ -58,6 +59,8 @@ struct SimulateOptions {
   std::function<bool()> keep_going = {};
   /// How certain Theorem 1's bound is: it fails with this probability.
   double delta = 0.1;
+  /// Draw::samples, for TraceRow::probability with Thompson's rule; 0: that is not a number.
+  std::size_t samples = 0;
 };
 
 /// Plays rounds 0, 1, ... of the world: choose, see the payoff, learn. The chance in the choices follows from the

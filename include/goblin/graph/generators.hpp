@@ -17,6 +17,15 @@ namespace goblin::generate {
 /// std::invalid_argument if there are fewer pairs than that.
 [[nodiscard]] Graph with_flipped_pairs(const Graph& graph, double expected_flips, Random random);
 
+/// The graph with other edges and the same number of neighbours for every node, and how many times two edges a-b and
+/// c-d became a-d and c-b on the way, never a self loop or an edge that is there already. Each edge keeps its weight.
+/// It is tried 20 times for each edge; a complete graph or a star has no other edges, so that nothing changes. O(m).
+struct Rewired {
+  Graph graph;
+  std::size_t swaps = 0;
+};
+[[nodiscard]] Rewired rewired(const Graph& graph, Random random);
+
 /// `edge_count` pairs of distinct nodes, drawn uniformly with replacement (a pair drawn twice weighs twice), each with
 /// a weight uniform in [low, high].
 struct RandomOptions {

@@ -2,6 +2,8 @@
 
 #include "goblin/experiment/paper.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,11 @@ struct Claim {
   /// The difference that the verdict hangs on: the one with the lowest mean, counted in standard errors.
   [[nodiscard]] const Difference& weakest() const;
 };
+
+/// How many seeds would decide a difference that is not decided, one of so many that are judged together: about so many
+/// if it is as large as it looks and other seeds scatter as these do. Nothing if it is smaller than its standard error,
+/// because then its size is not known.
+[[nodiscard]] std::optional<std::size_t> seeds_to_decide(const Difference& difference, std::size_t together);
 
 /// Judges differences given by label and by seed: at least one, at least two seeds each.
 void judge(Claim& claim);

@@ -29,6 +29,7 @@ class Catalogue final : public World {
   [[nodiscard]] const Graph& graph() const override { return data_->graph; }
   [[nodiscard]] std::size_t dimension() const override { return data_->contexts.dimension; }
   [[nodiscard]] const Names* items() const override { return &data_->items; }
+  [[nodiscard]] const data::ItemContexts* item_contexts() const override { return &data_->contexts; }
   [[nodiscard]] std::uint64_t seed() const override { return options_.seed; }
   [[nodiscard]] std::uint64_t repetition() const override { return options_.repetition; }
   void round(std::uint64_t t, Round& round) const override;

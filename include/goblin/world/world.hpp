@@ -1,5 +1,6 @@
 #pragma once
 
+#include "goblin/data/contexts.hpp"
 #include "goblin/graph/graph.hpp"
 
 #include <cstddef>
@@ -51,6 +52,8 @@ class World {
   [[nodiscard]] virtual std::size_t dimension() const = 0;
   /// The names of the items that Round::items speaks of; none where there are no items.
   [[nodiscard]] virtual const Names* items() const { return nullptr; }
+  /// The contexts of these items; none where there are no items.
+  [[nodiscard]] virtual const data::ItemContexts* item_contexts() const { return nullptr; }
   [[nodiscard]] virtual std::uint64_t seed() const = 0;
   [[nodiscard]] virtual std::uint64_t repetition() const = 0;
   /// Rounds are numbered 0, 1, ... up to here; most worlds never end.

@@ -41,6 +41,23 @@ void bind_bandit(nb::module_& module) {
   module.def(
       "paper_policies", [] { return policy_names([](Policy policy) { return info_of(policy).is_in_paper; }); },
       nb::sig("def paper_policies() -> tuple[str, ...]"), "The paper's five.");
+  module.def(
+      "coupled_policies",
+      [] {
+        return policy_names([](Policy policy) {
+          return policy == Policy::gob_lin || policy == Policy::gob_lin_macro || policy == Policy::gob_lin_block ||
+                 policy == Policy::gob_lin_hub;
+        });
+      },
+      nb::sig("def coupled_policies() -> tuple[str, ...]"), "Those whose beliefs are coupled by edges.");
+  module.def(
+      "default_options",
+      [](const std::string& policy) {
+        const Policy kind = policy_named(policy);
+        return dict_of(kind, options_of(nb::dict()));
+      },
+      nb::arg("policy"), nb::sig("def default_options(policy: str) -> dict[str, typing.Any]"),
+      "The options that a policy has, and what each is if it is not given.");
   module.attr("default_alpha") = BanditOptions().alpha;
   module.attr("default_buckets") = HashOptions().buckets;
   module.attr("default_hub") = HubOptions().weight;

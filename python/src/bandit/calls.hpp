@@ -16,7 +16,7 @@ using BanditClass = nb::class_<PythonBandit>;
 
 /// Making one: the constructor of every policy.
 void bind_making(BanditClass& bandit);
-/// What changes nothing: select, decide, probabilities, scores, bounds, rank, predict_expectations.
+/// What changes nothing: select, decide, probabilities, scores, bounds, rank, ranking, predict_expectations.
 void bind_deciding(BanditClass& bandit);
 /// Whose rewards an estimate came from: explain.
 void bind_explaining(BanditClass& bandit);
@@ -28,6 +28,11 @@ void bind_editing(BanditClass& bandit);
 void bind_inspecting(BanditClass& bandit);
 /// Copies, model files and pickles.
 void bind_keeping(BanditClass& bandit);
+
+/// The options that are given by name; the others keep the library's defaults.
+BanditOptions options_of(const nb::dict& given);
+/// The same the other way round: all that the policy has.
+nb::dict dict_of(Policy policy, const BanditOptions& options);
 
 /// An argument that must be given. It has a default all the same, which check_given refuses by name: to a missing
 /// argument nanobind would answer with a list of signatures.
@@ -50,16 +55,32 @@ auto asked(const PythonBandit& self, Ask ask) {
   return without_gil([&] { return ask(self.bandit); });
 }
 
-/// Does something with an array; what the library says about its numbers gets the array's name and shape.
-template <typename Work>
-void naming(const Array<double>& array, Work work) {
+/// Where memory ran out while a user came, and on the way back as well, the bandit may have an index that nobody knows.
+/// Call it with users_mutex held.
+inline void pass_over_strangers(PythonBandit& self) {
+  const std::size_t there = asked(self, [](const SharedBandit& it) { return it.user_count(); });
+  while (self.users.index_count() < there) self.users.add_nobody();
+}
+
+/// Does something with numbers that a caller passed; what the library says about them gets said whose they are, and
+/// what to do where one is missing.
+template <typename Whose, typename Work>
+void naming_as(Whose whose, Work work) {
   try {
     work();
   } catch (const CapacityError&) {
-    throw;  // the array is good
+    throw;  // the numbers are good
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(array.described() + ": " + error.what());
+    std::string message = whose() + ": " + error.what();
+    if (message.ends_with("nan (must be finite)")) message += missing_advice("number");
+    throw std::invalid_argument(message);
   }
+}
+
+/// The same with an array, whose name and shape are said.
+template <typename Work>
+void naming(const Array<double>& array, Work work) {
+  naming_as([&] { return array.described(); }, work);
 }
 
 /// Checks the contexts of a batch: (rows, dimension), a row for each user.

@@ -1,9 +1,11 @@
 #include "bandit/calls.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <nanobind/stl/string.h>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,19 +15,95 @@
 namespace goblin::python {
 namespace {
 
+/// The friends of a new user: names, pairs (name, weight), or a dict of weights. A tuple is always such a pair.
+std::vector<EdgeChange> friends_of(const PythonBandit& self, nb::handle user, nb::handle given) {
+  const bool is_dict = PyDict_Check(given.ptr()) != 0;
+  if (PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0 || !nb::hasattr(given, "__iter__")) {
+    throw nb::type_error(("friends: " + shown(given) + " (must be a list of users or of (user, weight))").c_str());
+  }
+  std::vector<EdgeChange> friends;
+  for (const nb::handle one : is_dict ? given.attr("items")() : nb::borrow(given)) {
+    const std::string where = "friends[" + std::to_string(friends.size()) + "]";
+    nb::object name = nb::borrow(one);
+    double weight = 1.0;
+    if (PyTuple_Check(one.ptr()) != 0) {
+      if (nb::len(one) != 2) throw std::invalid_argument(where + ": " + shown(one) + " (must be (user, weight))");
+      name = one[0];
+      weight = number_argument(nb::object(one[1]), (where + "[1]").c_str());
+    }
+    if (!(weight > 0.0 && std::isfinite(weight))) {
+      throw std::invalid_argument(where + ": weight: " + shown(nb::float_(weight)) + " (must be finite and positive)");
+    }
+    const nb::object key = key_of(name);
+    if (key.is_valid() && key.equal(key_of(user))) {
+      throw std::invalid_argument(where + ": " + shown(name) + " (must be somebody else than the user)");
+    }
+    friends.push_back({.a = 0, .b = self.users.find_in(name, where), .weight = weight});
+  }
+  return friends;
+}
+
+/// Joins a user who was just added to the friends. If that is refused, the user goes again, and nobody has the index.
+void join_to_friends(PythonBandit& self, NodeId added, std::vector<EdgeChange>& friends) {
+  for (EdgeChange& change : friends) change.a = added;
+  try {
+    without_gil([&] { self.bandit.update_edges(friends); });
+    return;
+  } catch (...) {
+    self.users.add_nobody();
+    try {
+      without_gil([&] { self.bandit.remove_user(added); });
+    } catch (const std::exception&) {  // where even that does not fit: a user without friends, whom nobody can name
+    }
+    throw;
+  }
+}
+
 /// Everything that can be refused is refused before the first of the two, bandit and users, has changed.
-void add_user(PythonBandit& self, nb::handle user, nb::handle cluster) {
+void add_user(PythonBandit& self, nb::handle user, nb::handle cluster, nb::handle given_friends) {
   check_given("add_user", "user", user);
   const nb::object plain = checked_name(user, "user");
   std::optional<NodeId> wanted;
   if (!cluster.is_none()) wanted = static_cast<NodeId>(whole_argument(cluster, "cluster"));
+  std::vector<EdgeChange> friends;
+  if (!given_friends.is_none()) friends = friends_of(self, plain, given_friends);
   const std::string text = self.bandit_has_names ? text_of(plain) : "";
   const auto lock = lock_with_gil(self.users_mutex);
   if (self.users.contains(plain)) {
     throw std::invalid_argument("user: " + shown(plain) + " (must not be there already)");
   }
-  without_gil([&] { self.bandit.add_user(text, wanted); });
+  NodeId added = 0;
+  try {
+    added = without_gil([&] { return self.bandit.add_user(text, wanted); });
+  } catch (...) {
+    pass_over_strangers(self);
+    throw;
+  }
+  try {
+    if (!friends.empty()) join_to_friends(self, added, friends);
+  } catch (const CapacityError&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    constexpr std::string_view edges = "edges[";
+    const std::string message = error.what();
+    throw std::invalid_argument(message.starts_with(edges) ? "friends[" + message.substr(edges.size()) : message);
+  }
   self.users.add(plain);
+}
+
+/// One user, or many: all of them or none.
+void remove_user(PythonBandit& self, nb::handle user) {
+  check_given("remove_user", "user", user);
+  const auto indices = are_many(user) ? self.users.find_all(user) : std::vector<NodeId>{self.users.find(user)};
+  const std::set<NodeId> distinct(indices.begin(), indices.end());
+  if (distinct.size() < indices.size()) throw std::invalid_argument("user: somebody stands twice (must be distinct)");
+  const auto lock = lock_with_gil(self.users_mutex);
+  for (const NodeId index : indices) {
+    if (!self.users.has(index)) throw std::invalid_argument("user: was just removed by another thread");
+  }
+  const std::vector<UserRef> users(indices.begin(), indices.end());
+  without_gil([&] { self.bandit.remove_users(users); });
+  self.users.remove(indices);
 }
 
 void add_edge(PythonBandit& self, nb::handle user, nb::handle friend_, nb::handle weight) {
@@ -155,16 +233,44 @@ array([0.68])
 array([0.34])
 )";
 
-constexpr const char* add_user_doc = R"(A new user without friends: a text, a number, bytes or a tuple of these.
+constexpr const char* add_user_doc =
+    R"(A new user: a text, a number, bytes or a tuple of these; with friends or without.
 
-Policies whose clusters are given put the user into the given cluster, a number, or into a new one.
+The user and the friends come together, or, if something is wrong with one of them, nobody comes.
+
+Parameters
+----------
+user : who must not be there yet
+cluster : for policies whose clusters are given: a number, or a new cluster without it
+friends : users who are there, or pairs ``(user, weight)``, or a dict of weights. A tuple is always such a pair: a friend
+    whose name is a tuple needs a weight, ``((1, "x"), 1.0)``
 
 >>> import goblin
 >>> bandit = goblin.GobLin([("ann", "bob")], dimension=1)
->>> bandit.add_user("cat")
->>> bandit.add_edge("cat", "ann")
->>> bandit.users
-['ann', 'bob', 'cat']
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.add_user("cat", friends=["ann", ("bob", 0.5)])
+>>> bandit.users, bandit.mean("cat").round(2)
+(['ann', 'bob', 'cat'], array([0.17]))
+)";
+
+constexpr const char* remove_user_doc =
+    R"(A user goes, or many do: their friendships and all that was learned from their rewards.
+
+What is believed becomes what it would be had they never been there; ``rewards`` does not count theirs any more. With
+``Club`` and ``DynUcb`` the clusters that were found stay. Many at once, all of them or none, cost less than one by one:
+the bandit is copied for it. Not with ``evidence_per_node`` where users share a belief: nobody can tell what was theirs.
+
+Parameters
+----------
+user : a user of the bandit, or a list, an array or a column of them; ``KeyError`` if one is none
+
+>>> import goblin
+>>> bandit = goblin.GobLin([("ann", "bob"), ("bob", "cat")], dimension=1)
+>>> bandit.update("ann", [1.0], 1.0)
+>>> bandit.update("cat", [1.0], -1.0)
+>>> bandit.remove_user("cat")
+>>> bandit.users, bandit.rewards, bandit.mean("bob").round(3)
+(['ann', 'bob'], 1, array([0.2]))
 )";
 
 constexpr const char* move_user_doc = R"(Puts a user into another cluster, for the policies whose clusters are given.
@@ -227,8 +333,14 @@ array([0.2])
 
 void bind_editing(BanditClass& bandit) {
   bandit.def("add_user", &add_user, needed("user"), nb::arg("cluster").none() = nb::none(),
-             nb::sig("def add_user(self, user: collections.abc.Hashable, cluster: int | None = None) -> None"),
+             nb::arg("friends").none() = nb::none(),
+             nb::sig("def add_user(self, user: collections.abc.Hashable, cluster: int | None = None, "
+                     "friends: collections.abc.Iterable[collections.abc.Hashable] | "
+                     "collections.abc.Mapping[typing.Any, float] | None = None) -> None"),
              add_user_doc);
+  bandit.def("remove_user", &remove_user, needed("user"),
+             nb::sig("def remove_user(self, user: collections.abc.Hashable | goblin._types.ManyUsers) -> None"),
+             remove_user_doc);
   bandit.def("add_edge", &add_edge, needed("user"), needed("friend"), nb::arg("weight").none() = 1.0,
              nb::sig("def add_edge(self, user: collections.abc.Hashable, friend: collections.abc.Hashable, "
                      "weight: float = 1.0) -> None"),

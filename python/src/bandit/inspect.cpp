@@ -1,6 +1,7 @@
 #include "bandit/calls.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <optional>
@@ -18,25 +19,25 @@ nb::object mean(const PythonBandit& self, nb::handle user) {
 
 nb::object covariance(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  const std::size_t dimension = self.dimension;
-  return array_of(asked(self, [&](const SharedBandit& it) { return it.covariance(index); }), {dimension, dimension});
+  const std::size_t count = self.weight_count();
+  return array_of(asked(self, [&](const SharedBandit& it) { return it.covariance(index); }), {count, count});
 }
 
 nb::object evidence(const PythonBandit& self, nb::handle user) {
   const NodeId index = self.users.find(user);
-  const std::size_t dimension = self.dimension;
-  std::vector<double> contexts(dimension * dimension, 0.0);
+  const std::size_t count = self.weight_count();
+  std::vector<double> contexts(count * count, 0.0);
   EvidenceCopy seen = asked(self, [&](const SharedBandit& it) { return it.evidence(index); });
-  seen.rewards.resize(dimension, 0.0);  // it is empty where there are none
+  seen.rewards.resize(count, 0.0);      // it is empty where there are none
   auto packed = seen.contexts.begin();  // the lower triangle, column by column
-  for (std::size_t column = 0; column < dimension && packed != seen.contexts.end(); ++column) {
-    for (std::size_t row = column; row < dimension; ++row, ++packed) {
-      contexts[row * dimension + column] = contexts[column * dimension + row] = *packed;
+  for (std::size_t column = 0; column < count && packed != seen.contexts.end(); ++column) {
+    for (std::size_t row = column; row < count; ++row, ++packed) {
+      contexts[row * count + column] = contexts[column * count + row] = *packed;
     }
   }
   return nb::module_::import_("goblin._types")
-      .attr("Evidence")(array_of(std::move(contexts), {dimension, dimension}), array_of(std::move(seen.rewards)),
-                        seen.count, seen.squared_rewards);
+      .attr("Evidence")(array_of(std::move(contexts), {count, count}), array_of(std::move(seen.rewards)), seen.count,
+                        seen.squared_rewards);
 }
 
 /// A number, or an array where the nodes have ridges of their own.
@@ -45,10 +46,37 @@ nb::object ridge(const PythonBandit& self) {
     BanditOptions options = it.options();
     auto& ridges = options.node_ridges;
     // Nodes that came later have the one ridge; the hub, which nobody is, is not among them.
-    if (!ridges.empty()) ridges.resize(it.node_count() - (has_hub(it.policy()) ? 1 : 0), options.ridge);
-    return std::pair(options.ridge, std::move(ridges));
+    if (!ridges.empty()) ridges.resize(it.node_count() - (has_hub(it.policy()) ? 1 : 0), *options.ridge);
+    if (!ridges.empty() && has_node_per_user(it.policy())) {  // nor are those of users who were removed
+      std::size_t user = 0;
+      std::erase_if(ridges, [&](double) { return !it.has_user(user++); });
+    }
+    return std::pair(*options.ridge, std::move(ridges));
   });
   return of_nodes.empty() ? nb::cast(one) : array_of(of_nodes);
+}
+
+/// The labels of the users, where the policy's clusters are given. The mutex is held so that nobody goes meanwhile.
+nb::object clusters_of(const PythonBandit& self) {
+  std::vector<std::int64_t> labels;
+  auto lock = lock_with_gil(self.users_mutex);
+  asked(self, [&](const SharedBandit& it) {
+    const std::size_t users = it.user_count();
+    for (std::size_t user = 0; user < users; ++user) {
+      if (it.has_user(user)) labels.push_back(it.cluster(user).value_or(0));
+    }
+  });
+  lock.unlock();
+  return array_of(std::move(labels));
+}
+
+nb::dict options(const PythonBandit& self) {
+  const auto [policy, options] =
+      asked(self, [](const SharedBandit& it) { return std::pair(it.policy(), it.options()); });
+  nb::dict result = dict_of(policy, options);
+  result["ridge"] = ridge(self);
+  if (uses_clusters(policy)) result["clusters"] = clusters_of(self);
+  return result;
 }
 
 std::optional<NodeId> cluster(const PythonBandit& self, nb::handle user) {
@@ -59,10 +87,20 @@ std::optional<NodeId> cluster(const PythonBandit& self, nb::handle user) {
 /// The mutex is held over both, the graph and the users, so that they belong together.
 PythonGraph graph(const PythonBandit& self) {
   const auto lock = lock_with_gil(self.users_mutex);
-  return {asked(self, [](const SharedBandit& it) { return it.graph(); }), self.users};
+  Graph all = asked(self, [](const SharedBandit& it) { return it.graph(); });
+  if (self.users.size() == self.users.index_count()) return {std::move(all), self.users};
+  // Without the users who were removed, who have no edges.
+  std::vector<NodeId> place(self.users.index_count(), 0);
+  NodeId next = 0;
+  for (std::size_t user = 0; user < place.size(); ++user) place[user] = self.users.has(user) ? next++ : 0;
+  std::vector<Edge> edges;
+  for (const Edge& edge : all.edges()) edges.push_back({place[edge.a], place[edge.b], edge.weight});
+  return {Graph(self.users.size(), edges), PythonNames(self.users.list(), "user")};
 }
 
 constexpr const char* mean_doc = R"(``w_i``, what is believed of the user's vector: an array of shape (dimension,).
+
+With ``intercept=True`` it has one number more, the last, and so have the evidence and the covariance.
 
 >>> import goblin
 >>> bandit = goblin.LinUcbInd([("ann", "bob")], dimension=2)
@@ -100,7 +138,50 @@ array([[0.5, 0. ],
        [0. , 1. ]])
 )";
 
+/// What one policy has that the others have not.
+void add_own_options(nb::dict& result, Policy policy, const BanditOptions& options) {
+  if (policy == Policy::gob_lin) result["laplacian"] = std::string(name_of(options.laplacian));
+  if (has_hub(policy)) {
+    result["hub"] = options.hub.weight;
+    result["hub_ridge"] = options.hub.ridge;
+  }
+  if (policy == Policy::linucb_hash) {
+    result["buckets"] = options.hash.buckets;
+    result["hash_seed"] = options.hash.seed;
+  }
+  if (policy == Policy::club) {
+    result["club_graph"] = std::string(name_of(options.club.graph));
+    result["separation"] = options.club.separation;
+    result["club_seed"] = options.club.seed;
+  }
+  if (policy == Policy::dynucb) {
+    result["dynucb_clusters"] = options.dynucb.clusters;
+    result["dynucb_seed"] = options.dynucb.seed;
+  }
+  if (info_of(policy).cannot_forget.empty()) {
+    result["window"] = options.forgetting.window;
+    result["discount"] = options.forgetting.discount;
+  }
+}
+
 }  // namespace
+
+nb::dict dict_of(Policy policy, const BanditOptions& options) {
+  nb::dict result;
+  result["dimension"] = options.dimension;
+  result["intercept"] = options.intercept;
+  result["exploration"] = name_of(options.exploration.value_or(Exploration::ucb(options.alpha)));
+  result["ridge"] = options.ridge.value_or(info_of(policy).usual_ridge);
+  result["coupling"] = options.coupling;
+  add_own_options(result, policy, options);
+  result["evidence_per_node"] = options.evidence_per_node;
+  result["engine"] = std::string(name_of(options.engine.kind));
+  result["tolerance"] = options.engine.tolerance;
+  result["local_tolerance"] = options.engine.local.tolerance;
+  result["memory_limit"] = options.engine.memory_limit;
+  result["threads"] = options.engine.threads;
+  return result;
+}
 
 nb::dict summary_of(const BanditSummary& summary) {
   nb::dict result;
@@ -146,6 +227,7 @@ void bind_inspecting(BanditClass& bandit) {
       },
       nb::sig("def summary(self) -> dict[str, typing.Any]"),
       "What was asked for and what is used: the engine of each connected component and why, the bytes.");
+  bandit.def("_options", &options, nb::sig("def _options(self) -> dict[str, typing.Any]"));
   bandit.def(
       "__len__", [](const PythonBandit& self) { return self.users.size(); }, "The number of users.");
   bandit.def(
@@ -162,6 +244,8 @@ void bind_inspecting(BanditClass& bandit) {
       },
       "The policy's name, as everywhere in goblin.");
   bandit.def_ro("dimension", &PythonBandit::dimension, "How many numbers a context has.");
+  bandit.def_ro("intercept", &PythonBandit::intercept,
+                "Whether the bandit puts a 1 after the numbers of every context.");
   bandit.def_prop_ro(
       "ridge", &ridge, nb::sig("def ridge(self) -> float | numpy.typing.NDArray[numpy.float64]"),
       "How strongly vectors are drawn to zero: one number, or an array with one for each node if the bandit\n"

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace goblin::python {
 namespace {
@@ -17,12 +18,22 @@ void copy(PythonBandit* self, const PythonBandit& other) {
   new (self) PythonBandit(snapshot_of(other), other.users, other.bandit_has_names);
 }
 
+/// The indices of users who were removed.
+std::vector<NodeId> removed_from(const Bandit& bandit) {
+  std::vector<NodeId> removed;
+  for (std::size_t user = 0; user < bandit.user_count(); ++user) {
+    if (!bandit.has_user(user)) removed.push_back(static_cast<NodeId>(user));
+  }
+  return removed;
+}
+
 /// The bandit of a model file.
 void load(PythonBandit* self, const std::string& path) {
   Bandit loaded = without_gil([&] { return Bandit::load(path); });
   loaded.set_progress(hear_signals);
   const Names texts = loaded.graph().names();
-  const PythonNames users = PythonNames::of_model(texts, loaded.user_count());
+  PythonNames users = PythonNames::of_model(texts, loaded.user_count());
+  if (texts.empty()) users.remove(removed_from(loaded));
   new (self) PythonBandit(std::move(loaded), users, !texts.empty());
 }
 
@@ -42,7 +53,7 @@ void save(const PythonBandit& self, const std::string& path) {
 nb::tuple content(const PythonBandit& self) {
   auto lock = lock_with_gil(self.users_mutex);
   const Bandit snapshot = snapshot_of(self);
-  const nb::list users = self.users.list();
+  const nb::list users = self.users.slots();
   lock.unlock();
   const std::string bytes = without_gil([&] { return snapshot.to_bytes(); });
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), users);
@@ -51,9 +62,9 @@ nb::tuple content(const PythonBandit& self) {
 void restore(PythonBandit* self, const nb::bytes& content, nb::handle given_users) {
   Bandit bandit = without_gil([&] { return Bandit::from_bytes({content.c_str(), content.size()}); });
   bandit.set_progress(hear_signals);
-  const PythonNames users(given_users, "user");
-  if (users.size() != bandit.user_count()) {
-    throw std::invalid_argument("users: " + std::to_string(users.size()) + " (must be " +
+  const PythonNames users = PythonNames::of_slots(given_users);
+  if (users.index_count() != bandit.user_count()) {
+    throw std::invalid_argument("users: " + std::to_string(users.index_count()) + " (must be " +
                                 std::to_string(bandit.user_count()) + ")");
   }
   const bool has_names = bandit.graph().has_names();

@@ -1,8 +1,11 @@
 #include "bandit/calls.hpp"
 
+#include <array>
 #include <nanobind/stl/string.h>
-#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace goblin::python {
@@ -57,15 +60,16 @@ void set_policy_option(BanditOptions& options, const std::string& name, nb::hand
   if (name == "discount") options.forgetting.discount = number_argument(value, "discount");
 }
 
-/// The options that are given by name; the others keep the library's defaults, and the ridge that of the policy.
-BanditOptions options_of(Policy policy, const nb::dict& given) {
+}  // namespace
+
+BanditOptions options_of(const nb::dict& given) {
   BanditOptions options;
-  options.ridge = info_of(policy).usual_ridge;
   options.engine.progress = hear_signals;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
     set_policy_option(options, name, value);
     if (name == "dimension") options.dimension = whole_argument(value, "dimension", 1);
+    if (name == "intercept") options.intercept = bool_argument(value, "intercept");
     if (name == "alpha") options.alpha = number_argument(value, "alpha");
     if (name == "ridge") set_ridge(options, value);
     if (name == "evidence_per_node") options.evidence_per_node = bool_argument(value, "evidence_per_node");
@@ -85,17 +89,37 @@ BanditOptions options_of(Policy policy, const nb::dict& given) {
   return options;
 }
 
+namespace {
+
+/// Club and DynUcb have shorter names for two options, which elsewhere stand beside those of all policies. A message
+/// that begins with the long one gets the short one.
+template <typename Work>
+auto with_own_names(Work work) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> names = {
+      {{"club_graph:", "graph:"}, {"dynucb_clusters:", "clusters:"}}};
+  try {
+    return work();
+  } catch (const std::invalid_argument& error) {
+    const std::string_view message = error.what();
+    for (const auto& [name, own] : names) {
+      if (message.starts_with(name)) {
+        throw std::invalid_argument(std::string(own).append(message.substr(name.size())));
+      }
+    }
+    throw;
+  }
+}
+
 void make(PythonBandit* self, const std::string& policy, const PythonGraph& graph, nb::handle clusters,
           const nb::dict& options) {
   const auto labels = labels_of(clusters);
   const Policy kind = policy_named(policy);
-  const BanditOptions given = options_of(kind, options);
-  std::optional<Bandit> bandit;
-  {
+  Bandit bandit = with_own_names([&] {
+    const BanditOptions given = options_of(options);
     const nb::gil_scoped_release released;
-    bandit = Bandit::make(kind, graph.graph, labels, given);
-  }
-  new (self) PythonBandit(*std::move(bandit), graph.users);
+    return Bandit::make(kind, graph.graph, labels, given);
+  });
+  new (self) PythonBandit(std::move(bandit), graph.users);
 }
 
 }  // namespace

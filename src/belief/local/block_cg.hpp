@@ -30,10 +30,14 @@ struct BlockCgVectors {
 ///
 ///     precondition(from, to):  to = B^{-1} from
 ///     multiply(p, bp, to):     to = bp - R p, where bp is B p; gives p.to
+///     observe(step, turn):     is told the coefficients of each iteration, for those who want the spectrum; a lane
+///     that
+///                              is there has step 0
 ///
 /// B itself is never applied: B p follows the direction p by recurrence, since B z = r for z = B^{-1} r.
-template <typename Precondition, typename Multiply>
-void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondition, Multiply multiply) {
+template <typename Precondition, typename Multiply, typename Observe>
+void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondition, Multiply multiply,
+              Observe observe) {
   const std::size_t rows = vectors.solution.size();
   LaneRow* const u = vectors.solution.data();
   LaneRow* const r = vectors.residual.data();
@@ -68,11 +72,17 @@ void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondit
     for (std::size_t k = 0; k < rows; ++k) next += r[k].values * z[k].values;
     const Lanes turn = ratio(next, inner);
     inner = next;
+    observe(step, turn);
     for (std::size_t k = 0; k < rows; ++k) {
       p[k].values = z[k].values + turn * p[k].values;
       bp[k].values = r[k].values + turn * bp[k].values;
     }
   }
+}
+
+template <typename Precondition, typename Multiply>
+void block_cg(BlockCgVectors& vectors, const Lanes& goal, Precondition precondition, Multiply multiply) {
+  block_cg(vectors, goal, precondition, multiply, [](const Lanes& /*step*/, const Lanes& /*turn*/) {});
 }
 
 }  // namespace goblin

@@ -57,6 +57,7 @@ LocalEngine::LocalEngine(const PriorMatrix& prior, std::size_t dimension, const 
       options_(options),
       diagonal_(prior.diagonals()),
       barrier_(prior, diagonal_),
+      kept_precisions_(prior.node_count()),
       nodes_(prior.node_count(), dimension),
       coarse_(prior.total_ridge(), dimension),
       step_(nodes_.stride()) {}
@@ -114,8 +115,9 @@ void LocalEngine::append(const Engine& other, const ComponentEvidence& evidence)
   const double length = length_;
   const TypicalLength typical_length = typical_length_;
   prior_.append(other.prior());
-  ++prior_changes_;
+  prior_changed();
   nodes_.add_nodes(other.node_count());
+  kept_precisions_.resize(node_count());
   std::vector<double> packed(dimension_ * (dimension_ + 1) / 2);
   for (NodeId node = shift; node < node_count(); ++node) {
     diagonal_.push_back(prior_.diagonal(node));
@@ -168,7 +170,7 @@ bool LocalEngine::release(std::span<const NodeId> nodes, const ComponentEvidence
   barrier_.remove_nodes(nodes);
   prior_variances_.clear();
   nodes_.remove_nodes(nodes, [this](NodeId slot) { queue_.remove_slot(slot); });
-  ++prior_changes_;
+  prior_changed();
   return true;
 }
 
@@ -214,13 +216,21 @@ void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
 
 std::size_t LocalEngine::bytes() const {
   return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + barrier_.bytes() + nodes_.bytes() +
-         queue_.bytes() + coarse_.bytes() + typical_length_.bytes() + prior_variances_.capacity() * sizeof(double);
+         queue_.bytes() + coarse_.bytes() + typical_length_.bytes() + kept_precisions_.bytes() +
+         prior_variances_.capacity() * sizeof(double);
 }
 
 std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
   const auto stride = static_cast<double>(padded<double>(dimension));
-  const double node = 16.0 * stride + 6.0 * sizeof(double) + 7.0 * sizeof(NodeId);
+  const double node = 16.0 * stride + 7.0 * sizeof(double) + 7.0 * sizeof(NodeId);
   return byte_count(sizeof(LocalEngine) + static_cast<double>(nodes) * node + 24.0 * static_cast<double>(edges));
+}
+
+/// What decisions keep was found for another prior. After so many changes, of which they note the last 24 digits, it
+/// could be taken for this one.
+void LocalEngine::prior_changed() {
+  constexpr std::size_t noted = std::size_t{1} << 24U;
+  if (++prior_changes_ % noted == 0) kept_precisions_.clear();
 }
 
 /// Takes the typical length of contexts from sums over them, where none was learned here.
@@ -315,7 +325,7 @@ Engine::Changed LocalEngine::rewire(const Edge& edge, const ComponentEvidence& e
       compute_inverse(node, evidence.at(node));
     }
     barrier_.follow_edge(prior_, diagonal_, a, b, [this](NodeId node) { slope_changed(node); });
-    ++prior_changes_;
+    prior_changed();
   };
   if (!gains) {
     change_prior();

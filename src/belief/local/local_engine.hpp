@@ -4,6 +4,7 @@
 #include "belief/local/barrier.hpp"
 #include "belief/local/block_cg.hpp"
 #include "belief/local/coarse_level.hpp"
+#include "belief/local/kept_precisions.hpp"
 #include "belief/local/local_nodes.hpp"
 #include "belief/local/neighbourhood.hpp"
 #include "belief/local/residual_queue.hpp"
@@ -27,10 +28,11 @@ namespace goblin {
 /// What is left in the residuals a decision estimates: near its node as it is, and everywhere else as the same step for
 /// the whole component (CoarseLevel), in which direction the equations are softest.
 ///
-/// Variances. None are kept. A decision takes the evidence of its own node exactly and bounds what that of others can
-/// add. Only where this is too much: for the nodes S around i that matter (Neighbourhood), N_SS u = phi_i(x) is solved
-/// by conjugate gradients, and with the residual that u leaves outside S, x^T C_i x lies between x.u_i and
-/// x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what decisions use.
+/// Variances. None are kept but those of the prior, at nodes that decisions were about. A decision takes the evidence
+/// of its own node exactly and bounds what that of others can add. Only where this is too much: for the nodes S around
+/// i that matter (Neighbourhood), N_SS u = phi_i(x) is solved by conjugate gradients, and with the residual that u
+/// leaves outside S, x^T C_i x lies between x.u_i and x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what
+/// decisions use.
 ///
 /// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.
 /// Deciding takes a workspace for each thread that does.
@@ -132,6 +134,7 @@ class LocalEngine final : public Engine {
   SolveSummary settle_all(std::size_t rewards);
 
   // local_engine.cpp
+  void prior_changed();
   void learn_length_of(const UserEvidence& sums);
   void compute_residual(NodeId node, const UserEvidence& evidence);
   void compute_inverse(NodeId node, const UserEvidence& evidence);
@@ -146,8 +149,13 @@ class LocalEngine final : public Engine {
   // local_evaluate.cpp
   [[nodiscard]] Neighbourhood::Prior near_prior() const { return {prior_, diagonal_, barrier_}; }
   void walk(Workspace& work, NodeId node, double longest) const;
+  [[nodiscard]] double kept_precision(Workspace& work, NodeId node) const;
   struct NodePrecision;
   [[nodiscard]] NodePrecision look_around(Workspace& work, NodeId node) const;
+  /// Decisions about a node with evidence are to be within the tolerance.
+  [[nodiscard]] bool is_decided_well(NodeId node, std::size_t most_nodes) const {
+    return most_nodes > options_.most_nodes && nodes_.inverse(node) != nullptr;
+  }
   /// The nodes that a decision may look at are all of the component, or nearly all.
   [[nodiscard]] bool is_small() const { return node_count() <= 4 * options_.most_nodes; }
   [[nodiscard]] std::size_t most_nodes_of_a_decision() const;
@@ -156,6 +164,7 @@ class LocalEngine final : public Engine {
                                     const Evaluation& out) const;
   void evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                 std::size_t most_nodes, const Evaluation& out) const;
+  void grow(Workspace& work, NodeId node, double longest, std::size_t most_nodes) const;
   void evaluate_near(Workspace& work, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                      std::size_t first, const Evaluation& out) const;
   LaneRow multiply_near(const Workspace& work, std::size_t dimension, const LaneRow* p, const LaneRow* bp,
@@ -174,6 +183,7 @@ class LocalEngine final : public Engine {
   std::vector<double> diagonal_;  // of A
   Barrier barrier_;
   std::size_t prior_changes_ = 0;
+  KeptPrecisions kept_precisions_;  // not above 1 / (A^{-1})_jj
 
   LocalNodes nodes_;
   ResidualQueue queue_;          // residuals there are in units of their node's slope

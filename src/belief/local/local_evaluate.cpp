@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include <Eigen/Core>
 
@@ -14,6 +15,9 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
+/// Lengths rounded up to powers of two, with some play around 1: the exponent.
+int length_class(double length) { return static_cast<int>(std::ceil(std::log2(length / 1.05))); }
+
 }  // namespace
 
 /// to = B p - coupling W p inside S. Gives p.to.
@@ -21,14 +25,24 @@ LaneRow LocalEngine::multiply_near(const Workspace& work, std::size_t dimension,
                                    LaneRow* to) const {
   Lanes product{};
   for (std::size_t j = 0; j < work.near.nodes().size(); ++j) {
-    LaneRow* const row = to + j * dimension;
-    for (std::size_t k = 0; k < dimension; ++k) row[k] = bp[j * dimension + k];
-    for (const auto& link : work.near.links(j)) {
-      const double factor = prior_.coupling() * link.weight;
-      const LaneRow* const other = p + link.to * dimension;
-      for (std::size_t k = 0; k < dimension; ++k) row[k].values -= factor * other[k].values;
-    }
-    for (std::size_t k = 0; k < dimension; ++k) product += p[j * dimension + k].values * row[k].values;
+    const auto links = work.near.links(j);
+    // Some of a node's numbers at a time, so that their sums stay in registers.
+    const auto sum_up = [&]<std::size_t Count>(std::size_t first, std::integral_constant<std::size_t, Count>) {
+      Lanes sums[Count];
+      for (std::size_t k = 0; k < Count; ++k) sums[k] = bp[j * dimension + first + k].values;
+      for (const auto& link : links) {
+        const double factor = prior_.coupling() * link.weight;
+        const LaneRow* const other = p + link.to * dimension + first;
+        for (std::size_t k = 0; k < Count; ++k) sums[k] -= factor * other[k].values;
+      }
+      for (std::size_t k = 0; k < Count; ++k) {
+        to[j * dimension + first + k].values = sums[k];
+        product += p[j * dimension + first + k].values * sums[k];
+      }
+    };
+    std::size_t first = 0;
+    for (; first + 8 <= dimension; first += 8) sum_up(first, std::integral_constant<std::size_t, 8>{});
+    for (; first < dimension; ++first) sum_up(first, std::integral_constant<std::size_t, 1>{});
   }
   return {product};
 }
@@ -77,18 +91,30 @@ void LocalEngine::guess_near(Workspace& work) const {
   for (std::size_t k = 0; k < nodes.size() * d; ++k) x[k].values -= image[k].values;
 }
 
-/// Walks around a node, as far as contexts of that length ask for. Lengths are rounded up to powers of two (with some
-/// play around 1): what a reward is learned for was mostly a candidate just before, and the walk is still there.
+/// Walks around a node, as far as contexts of that length ask for. What a reward is learned for was mostly a candidate
+/// just before, and the walk is still there.
 void LocalEngine::walk(Workspace& work, NodeId node, double longest) const {
-  const double rounded = std::exp2(std::ceil(std::log2(longest / 1.05)));
-  const double tolerance = 0.5 * options_.tolerance / rounded;
+  const double tolerance = 0.5 * options_.tolerance / std::exp2(length_class(longest));
   if (work.walked_from == node && work.walked_tolerance == tolerance && work.walked_prior == prior_changes_) return;
-  // A node in a thousand needs so many: one with many friends, say.
   const std::size_t enough_edges = std::max<std::size_t>(16 * options_.most_nodes, 256);
-  work.near.walk(near_prior(), std::span(&node, 1), tolerance, enough_edges, 16 * enough_edges);
+  work.near.walk(near_prior(), std::span(&node, 1), tolerance, enough_edges, 4 * enough_edges);
   work.walked_from = node;
   work.walked_tolerance = tolerance;
   work.walked_prior = prior_changes_;
+}
+
+/// 1 / (A^{-1})_ii from below, for contexts of typical length. A decision's walk knows it from above nearly as well as
+/// it is known at all; from below it takes five times as many edges. So it is found once, and kept until an edge
+/// changes. By a walk of its own: going on from that of the decision would find another number for other candidates.
+double LocalEngine::kept_precision(Workspace& work, NodeId node) const {
+  const int length = std::clamp(length_class(length_), -100, 100);
+  const auto found_for = static_cast<std::uint32_t>(prior_changes_ << 8U | static_cast<std::size_t>(length + 128));
+  if (const double known = kept_precisions_.find(node, found_for); known > 0.0) return known;
+  const std::size_t most_edges = std::max<std::size_t>(512 * options_.most_nodes, 4096);
+  const double tolerance = 0.3 * options_.tolerance / std::exp2(length);
+  work.near.walk(near_prior(), std::span(&node, 1), tolerance, most_edges, most_edges);
+  work.walked_from = none;
+  return kept_precisions_.keep(node, found_for, 1.0 / work.near.upper());
 }
 
 /// After a walk. Leaves the nodes with evidence in work.evidence.
@@ -148,17 +174,25 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
                                  std::span<const std::uint8_t> allowed, double longest, std::size_t most_nodes,
                                  const Evaluation& out) const {
   constexpr std::size_t most_terms = 12;
-  constexpr std::size_t most_near = 32;  // nodes whose evidence is looked at
   if (is_small()) return false;
   walk(work, node, longest);
   const std::size_t d = dimension_;
   auto [low, high, rest, near_residual] = look_around(work, node);
   const auto& near = work.evidence;
+  const bool decided_well = is_decided_well(node, most_nodes);
+  if (decided_well) low = std::max(low, kept_precision(work, node));
+  high = std::max(high, low);
 
   // Where the precision is known within `enough`, standard deviations are within the tolerance.
   const double enough = 2.0 * options_.tolerance * low * std::sqrt(low) / longest;
   if (high - low > too_many_tolerances * enough && node_count() <= most_nodes) return false;
-  const double enough_for_others = std::max(enough, high - low);
+  double enough_for_others = std::max(enough, high - low);
+  // A solve for the nodes around knows both better, but where the limits of walks decide it does not help.
+  if (decided_well && length_class(longest) <= length_class(length_) && high - low <= 2.0 * enough) {
+    if (high - low > enough) return false;
+    enough_for_others = enough;
+  }
+  const std::size_t most_near = decided_well ? 128 : 32;  // nodes whose evidence is looked at
   std::size_t looked_at = 0;
   if (rest > enough_for_others) {
     std::sort(work.evidence.begin(), work.evidence.end(),
@@ -229,7 +263,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
           done = done && cut_off[lane] <= 0.1 * enough * dot(a, a).values[lane];
         }
         if (done || terms == most_terms) break;
-        own->apply(power, next, d);
+        own->apply_lanes(power, next, d);
         for (std::size_t k = 0; k < d; ++k) {
           power[k] = next[k];
           a[k].values += factor * power[k].values;
@@ -241,7 +275,7 @@ bool LocalEngine::evaluate_alone(Workspace& work, NodeId node, std::span<const d
     Lanes others = rest * squared_a;
     for (std::size_t k = 0; k < looked_at; ++k) {
       const double scale = 1.0 / diagonal_[near[k].node];
-      nodes_.inverse(near[k].node)->apply(a, next, d);
+      nodes_.inverse(near[k].node)->apply_lanes(a, next, d);
       for (std::size_t r = 0; r < d; ++r) next[r].values = scale * a[r].values - next[r].values;
       others += (near[k].weight / scale) * (near[k].first * dot(a, next).values + dot(next, next).values / scale);
     }
@@ -345,6 +379,18 @@ void LocalEngine::evaluate_near(Workspace& work, std::span<const double> context
   }
 }
 
+/// Finds the nodes whose evidence a decision looks at.
+void LocalEngine::grow(Workspace& work, NodeId node, double longest, std::size_t most_nodes) const {
+  const double tolerance = options_.tolerance / longest;
+  if (is_small() || !is_decided_well(node, most_nodes)) {
+    return work.near.grow(near_prior(), std::span(&node, 1), tolerance, options_.most_nodes, most_nodes);
+  }
+  const double precision = kept_precision(work, node);
+  work.near.walk(near_prior(), std::span(&node, 1), 0.5 * tolerance, 64 * options_.most_nodes, 64 * most_nodes);
+  work.near.know_upper(1.0 / precision);
+  work.near.gather(near_prior(), tolerance, options_.most_nodes, most_nodes, 1.2);
+}
+
 void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, std::span<const std::uint8_t> allowed,
                            const Evaluation& out) const {
   evaluate(node, contexts, allowed, most_nodes_of_a_decision(), out);
@@ -381,7 +427,7 @@ void LocalEngine::evaluate(std::size_t node, std::span<const double> contexts, s
   if (!evaluate_alone(*work, seed, contexts, allowed, longest, most_nodes, out)) {
     work->walked_from = none;
     coarse_.step(work->coarse_step);
-    work->near.grow(near_prior(), std::span(&seed, 1), options_.tolerance / longest, options_.most_nodes, most_nodes);
+    grow(*work, seed, longest, most_nodes);
     for (std::size_t first = 0; first < out.means.size(); first += lane_count) {
       evaluate_near(*work, contexts, allowed, first, out);
     }

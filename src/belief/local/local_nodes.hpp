@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace goblin {
@@ -149,7 +150,10 @@ class LocalNodes {
   /// to = B_j^{-1} from, `diagonal` what B_j is without evidence.
   template <typename Number>
   void apply_inverse(NodeId node, double diagonal, const Number* from, Number* to) const {
-    if (const auto* known = inverse(node)) return known->apply(from, to, dimension_);
+    if (const auto* known = inverse(node)) {
+      if constexpr (std::is_same_v<Number, LaneRow>) return known->apply_lanes(from, to, dimension_);
+      return known->apply(from, to, dimension_);
+    }
     const double scale = 1.0 / diagonal;
     for (std::size_t k = 0; k < dimension_; ++k) to[k] = scale * from[k];
   }

@@ -161,7 +161,8 @@ void Neighbourhood::solve(const Prior& prior) {
   leak_ = closed_ ? 0.0 : std::max(0.0, heights - kept);
 }
 
-void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes) {
+void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes,
+                           double times) {
   // A component that S may contain whole is known whole, wherever the walk ended.
   const std::size_t node_count = prior.matrix.node_count();
   for (NodeId node = 0; node_count <= most_nodes && node < node_count; ++node) place_of(prior.barrier, node);
@@ -175,7 +176,7 @@ void Neighbourhood::gather(const Prior& prior, double tolerance, std::size_t eno
     solve(prior);
     const bool few = count < enough_nodes;
     const double off = std::sqrt(upper_) - std::sqrt(lower_);
-    if (closed_ || count == most || off <= (few ? tolerance : 2.0 * tolerance)) return;
+    if (closed_ || count == most || off <= (few ? tolerance : times * tolerance)) return;
     if (count == seed_count_) put_in_order(most);
     count = std::min(most, few ? std::min(4 * count, enough_nodes) : 2 * count);
   }

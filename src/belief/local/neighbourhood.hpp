@@ -5,6 +5,7 @@
 #include "belief/prior_matrix.hpp"
 #include "graph/places.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -50,11 +51,14 @@ class Neighbourhood {
   [[nodiscard]] Entry entry(std::size_t at) const { return {seen_[at], walk_values_[at], walk_residuals_[at]}; }
   /// An upper bound of b^T A^{-1} b.
   [[nodiscard]] double upper() const { return upper_; }
+  /// One that is known from elsewhere.
+  void know_upper(double upper) { upper_ = std::min(upper_, upper); }
   /// v^T A v for the approximate solution v: (b.v)^2 / (v^T A v) is a lower bound of b^T A^{-1} b.
   [[nodiscard]] double energy() const { return energy_; }
-  /// After a walk: grows S until sqrt(b^T A^{-1} b) is known to `tolerance` from inside S, with `enough_nodes` to twice
-  /// that, or S has `most_nodes`.
-  void gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes);
+  /// After a walk: grows S until sqrt(b^T A^{-1} b) is known to `tolerance` from inside S, with `enough_nodes` to so
+  /// many times that, or S has `most_nodes`.
+  void gather(const Prior& prior, double tolerance, std::size_t enough_nodes, std::size_t most_nodes,
+              double times = 2.0);
   /// Walks until half the tolerance is reached or for long enough, and gathers.
   void grow(const Prior& prior, std::span<const NodeId> seeds, double tolerance, std::size_t enough_nodes,
             std::size_t most_nodes) {

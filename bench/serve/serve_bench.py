@@ -1,0 +1,221 @@
+"""goblin serve under load, each call as a share of a constant answer by the same stack: ./dev bench serve.
+
+wrk runs on the same machine, with two threads and 128 connections. In every round, the constant answer and each call
+take turns, so that what else the machine does meets all of them; the figures are medians over the rounds. Processor
+time per request, of the server alone, is the steadier figure.
+"""
+
+import argparse
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import tempfile
+import urllib.request
+
+HERE = pathlib.Path(__file__).parent
+KEY = "benchmark-key"
+USERS, CANDIDATES, DIMENSION = 80, 25, 25
+# name, kind of load, options of the server, share of the constant answer that is asked for, and p99 in milliseconds
+CALLS = [
+    ("select, durable before the answer", "select", [], 0.35, 10),
+    ("select, --durable-decisions no", "select", ["--durable-decisions", "no"], 0.60, 6),
+    ("select by item ids, durable", "item", [], 0.50, 10),
+    ("reward, durable", "reward", [], 0.50, 10),
+]
+
+
+class Server:
+    """A process that listens, and how much processor time it took."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            found = re.search(r'"address": ?"(http://[^"]+)"', line)
+            if found:
+                self.address = found.group(1)
+                return
+        raise SystemExit(f"{command[0]} did not start")
+
+    def processor_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate()
+
+
+@contextlib.contextmanager
+def running(command):
+    server = Server(command)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def load(server, kind, seconds, *rest):
+    """Runs wrk; requests a second, latency, and the server's processor time per request."""
+    before = server.processor_seconds()
+    out = subprocess.run(
+        [
+            "wrk",
+            "-t2",
+            "-c128",
+            f"-d{seconds}s",
+            "-s",
+            HERE / "load.lua",
+            f"{server.address}/v1/select",
+            "--",
+            kind,
+            KEY,
+            *map(str, (USERS, CANDIDATES, DIMENSION, *rest)),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    figures = json.loads(out.strip().split("\n")[-1])
+    used = server.processor_seconds() - before
+    if figures["errors"] > 0:
+        raise SystemExit(f"{kind}: {figures['errors']} requests went wrong")
+    return {
+        "per_second": figures["requests"] / figures["microseconds"] * 1e6,
+        "p50": figures["p50"],
+        "p99": figures["p99"],
+        "processor_microseconds": used / figures["requests"] * 1e6,
+    }
+
+
+def log_end(server):
+    request = urllib.request.Request(f"{server.address}/v1/status", headers={"Authorization": f"Bearer {KEY}"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["end"]
+
+
+def write_files(folder):
+    """Four cliques of twenty users, a thousand items, and a key that may do everything."""
+    edges = [f"{base + a}\t{base + b}\n" for base in range(0, USERS, 20) for a in range(20) for b in range(a)]
+    (folder / "edges.tsv").write_text("".join(edges))
+    items = [
+        "\t".join([f"item{item}"] + [f"{((item * 31 + j * 17) % 199 - 99) / 100:.2f}" for j in range(DIMENSION)])
+        for item in range(1000)
+    ]
+    (folder / "items.tsv").write_text("\n".join(items) + "\n")
+    (folder / "keys").write_text(f"bench {hashlib.sha256(KEY.encode()).hexdigest()} admin\n")
+
+
+def measure(arguments, folder):
+    goblin = [
+        str(arguments.goblin),
+        "serve",
+        "--graph",
+        str(folder / "edges.tsv"),
+        "--policy",
+        "linucb-ind",
+        "--items",
+        str(folder / "items.tsv"),
+        "--keys",
+        str(folder / "keys"),
+        "--listen",
+        "127.0.0.1:0",
+        "--threads",
+        "2",
+        "--log-requests",
+        "none",
+    ]
+    rows = {name: [] for name, *_ in CALLS}
+    constants = []
+    for turn in range(arguments.rounds):
+        for name, kind, options, *_ in CALLS:
+            if arguments.only and arguments.only not in name:
+                continue
+            store = folder / "store"
+            constant_store = folder / "constant"
+            for one in (store, constant_store):
+                shutil.rmtree(one, ignore_errors=True)
+            with running(
+                [str(arguments.constant), str(constant_store), "127.0.0.1:0", "2", str(folder / "keys")]
+            ) as constant:
+                base = load(constant, "select", arguments.seconds)
+            with running([*goblin, "--store", str(store), *options]) as server:
+                if kind == "reward":
+                    first = log_end(server)
+                    load(server, "item", 2 * arguments.seconds)  # decisions, for which rewards then come
+                    figures = load(server, kind, arguments.seconds, first, log_end(server) - 1)
+                else:
+                    figures = load(server, kind, arguments.seconds)
+            figures["share"] = figures["per_second"] / base["per_second"]
+            rows[name].append(figures)
+            constants.append(base)
+            print(
+                f"  {turn + 1}/{arguments.rounds} {name}: {figures['per_second']:.0f}/s, "
+                f"{100 * figures['share']:.0f} % of {base['per_second']:.0f}/s, p99 {figures['p99']:.1f} ms, "
+                f"{figures['processor_microseconds']:.1f} us ({base['processor_microseconds']:.1f} us)",
+                flush=True,
+            )
+
+    def middle(list_of, field):
+        return statistics.median(one[field] for one in list_of)
+
+    fields = ("per_second", "p50", "p99", "processor_microseconds")
+    result = {"constant": {field: middle(constants, field) for field in fields}, "calls": []}
+    for name, _, _, asked, p99 in CALLS:
+        if rows[name]:
+            result["calls"].append(
+                {
+                    "name": name,
+                    "asked_share": asked,
+                    "asked_p99": p99,
+                    **{field: middle(rows[name], field) for field in (*fields, "share")},
+                }
+            )
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--goblin", type=pathlib.Path, required=True)
+    parser.add_argument("--constant", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--only", help="calls whose name has this in it")
+    parser.add_argument("--store", type=pathlib.Path, help="where to put the stores; a disk, not memory")
+    arguments = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("wrk is missing: apt install wrk")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=arguments.store or arguments.out) as name:
+        folder = pathlib.Path(name)
+        write_files(folder)
+        result = measure(arguments, folder)
+    result |= {
+        "commit": arguments.commit,
+        "date": datetime.date.today().isoformat(),
+        "load": os.getloadavg()[0],
+        "processors": os.cpu_count(),
+    }
+    (arguments.out / "serve.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"\nconstant answer: {result['constant']['per_second']:.0f}/s")
+    print(f"{'call':40}{'per second':>12}{'share':>8}{'asked':>8}{'p99 ms':>8}{'us of processor':>17}")
+    for row in result["calls"]:
+        print(
+            f"{row['name']:40}{row['per_second']:12.0f}{100 * row['share']:7.0f} %{100 * row['asked_share']:6.0f} %"
+            f"{row['p99']:8.1f}{row['processor_microseconds']:17.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

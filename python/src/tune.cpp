@@ -1,0 +1,175 @@
+#include "goblin/offline/tune.hpp"
+
+#include "arguments.hpp"
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "interruptibly.hpp"
+
+#include <exception>
+#include <limits>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace goblin::python {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+/// Ends a tuning after a keyboard interrupt.
+struct Stopped : std::exception {};
+
+std::vector<NodeId> indices_of(nb::handle array, const char* name, std::size_t users) {
+  std::vector<NodeId> result;
+  const Array<std::int64_t> numbers(array, name);
+  for (const std::int64_t number : numbers.all()) {
+    if (number < 0 || static_cast<std::size_t>(number) >= users) {
+      throw std::invalid_argument(std::string(name) + ": " + std::to_string(number) +
+                                  " (must be at least 0 and below the number of users, " + std::to_string(users) + ")");
+    }
+    result.push_back(static_cast<NodeId>(number));
+  }
+  return result;
+}
+
+void add_gain(nb::dict& row, const offline::Gain& gain) {
+  row["gain"] = gain.mean;
+  row["low"] = gain.low;
+  row["high"] = gain.high;
+}
+
+nb::dict dict_of(const offline::TunedPolicy& tuned) {
+  nb::dict row;
+  row["policy"] = std::string(name_of(tuned.policy));
+  row["ridge"] = tuned.ridge;
+  row["coupling"] = tuned.coupling.value_or(nothing);
+  row["hub_weight"] = tuned.hub_weight.value_or(nothing);
+  row["noise"] = tuned.noise;
+  row["alpha"] = tuned.alpha;
+  row["log_likelihood"] = tuned.log_likelihood;
+  row["standard_error"] = tuned.standard_error;
+  row["by_validation"] = tuned.by_validation;
+  row["at_limit"] = tuned.at_limit;
+  row["squared_error"] = tuned.squared_error;
+  row["log_loss"] = tuned.log_loss;
+  return row;
+}
+
+nb::list rows_of(const std::vector<offline::GroupGain>& groups) {
+  nb::list rows;
+  for (const offline::GroupGain& group : groups) {
+    nb::dict row;
+    row["group"] = group.group;
+    row["users"] = group.users;
+    row["rewards"] = group.rewards;
+    add_gain(row, group.gain);
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::dict dict_of(const offline::TuneResult& result, const PythonNames& users) {
+  nb::list policies;
+  nb::list tried;
+  nb::list curve;
+  for (const offline::TunedPolicy& tuned : result.policies) {
+    policies.append(dict_of(tuned));
+    for (const offline::LikelihoodPoint& point : tuned.tried) {
+      nb::dict row;
+      row["policy"] = std::string(name_of(tuned.policy));
+      row[tuned.hub_weight ? "hub_weight" : "ridge"] = point.ridge;
+      row[tuned.hub_weight ? "ridge" : "hub_weight"] = tuned.hub_weight ? tuned.ridge : nothing;
+      row["coupling"] = point.coupling;
+      row["log_likelihood"] = point.log_likelihood;
+      row["standard_error"] = point.standard_error;
+      row["noise"] = point.noise;
+      tried.append(row);
+    }
+    for (const offline::CurvePoint& point : tuned.curve) {
+      nb::dict row;
+      row["policy"] = std::string(name_of(tuned.policy));
+      row["rewards"] = point.rewards;
+      row["squared_error"] = point.squared_error;
+      curve.append(row);
+    }
+  }
+  nb::list comparisons;
+  for (const offline::Comparison& comparison : result.comparisons) {
+    nb::dict row;
+    row["rival"] = comparison.rival;
+    row["squared_error"] = comparison.squared_error;
+    add_gain(row, comparison.gain);
+    comparisons.append(row);
+  }
+  nb::list user_gains;
+  for (const offline::UserGain& user : result.user_gains) {
+    nb::dict row;
+    row["user"] = users.name(user.user);
+    row["rewards"] = user.rewards;
+    row["gain"] = user.gain;
+    user_gains.append(row);
+  }
+  nb::dict object;
+  object["graph_helps"] = std::string(name_of(result.graph_helps));
+  object["reasons"] = result.reasons;
+  object["warnings"] = result.warnings;
+  object["best"] = std::string(name_of(result.policies[result.best].policy));
+  object["rewards"] = result.rewards;
+  object["constant_error"] = result.constant_error;
+  object["policies"] = policies;
+  object["tried"] = tried;
+  object["curve"] = curve;
+  object["comparisons"] = comparisons;
+  object["user_gains"] = user_gains;
+  object["by_cluster"] = rows_of(result.by_cluster);
+  object["by_degree"] = rows_of(result.by_degree);
+  object["by_rewards"] = rows_of(result.by_rewards);
+  return object;
+}
+
+nb::dict tune(const PythonGraph& graph, nb::handle users, nb::handle contexts, nb::handle rewards,
+              const std::vector<std::string>& policies, nb::handle clusters, nb::handle rewirings, nb::handle seed,
+              nb::handle threads) {
+  const std::vector<NodeId> nodes = indices_of(users, "users", graph.users.size());
+  const Array<double> numbers(contexts, "contexts");
+  const Array<double> payoffs(rewards, "rewards");
+  numbers.expect(numbers.dimensions() == 2 && numbers.size(0) == nodes.size() && numbers.size(1) > 0,
+                 "(" + std::to_string(nodes.size()) + ", dimension), one row a reward");
+  payoffs.expect(payoffs.dimensions() == 1 && payoffs.size(0) == nodes.size(),
+                 "(" + std::to_string(nodes.size()) + ",)");
+  offline::TuneOptions options;
+  options.dimension = numbers.size(1);
+  for (const std::string& policy : policies) options.policies.push_back(policy_named(policy));
+  if (!clusters.is_none()) options.clusters = indices_of(clusters, "clusters", graph.users.size());
+  options.rewirings = whole_argument(rewirings, "rewirings");
+  options.seed = whole_argument(seed, "seed");
+  options.threads = whole_argument(threads, "threads");
+  const RewardTable table{.users = nodes, .contexts = numbers.all(), .rewards = payoffs.all()};
+  using Result = std::optional<offline::TuneResult>;
+  const auto result = interruptibly<Result>([&](const std::atomic<bool>& stop) -> Result {
+    options.progress = [&stop](double /*share*/) {
+      if (stop) throw Stopped();
+    };
+    try {
+      return offline::tune(graph.graph, table, options);
+    } catch (const Stopped&) {
+      return std::nullopt;
+    }
+  });
+  return dict_of(*result, graph.users);
+}
+
+}  // namespace
+
+void bind_tune(nb::module_& module) {
+  module.def("tune", &tune, nb::arg("graph"), nb::arg("users"), nb::arg("contexts"), nb::arg("rewards"),
+             nb::arg("policies"), nb::arg("clusters").none(), nb::arg("rewirings").none(), nb::arg("seed").none(),
+             nb::arg("threads").none(),
+             nb::sig("def tune(graph: Graph, users: numpy.typing.ArrayLike, contexts: numpy.typing.ArrayLike, "
+                     "rewards: numpy.typing.ArrayLike, policies: list[str], clusters: numpy.typing.ArrayLike | None, "
+                     "rewirings: int, seed: int, threads: int) -> dict[str, typing.Any]"));
+}
+
+}  // namespace goblin::python

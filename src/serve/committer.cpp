@@ -1,0 +1,208 @@
+#include "serve/committer.hpp"
+
+#include "serve/refusals.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin::serve {
+namespace {
+
+std::size_t bytes_of(const std::vector<std::unique_ptr<Write>>& writes) {
+  std::size_t bytes = 0;
+  for (const auto& write : writes) bytes += write->bytes();
+  return bytes;
+}
+
+}  // namespace
+
+Offset Transaction::put_to_learn(Record record) {
+  store_->put(record);
+  const Offset offset = record.offset;
+  to_learn_.push_back(std::move(record));
+  return offset;
+}
+
+Committer::Committer(Store& store, std::function<void(std::vector<Record>, Offset)> learn, CommitterOptions options)
+    : store_(store), learn_(std::move(learn)), options_(options), thread_([this] { run(); }) {}
+
+Committer::~Committer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+std::optional<Problem> Committer::submit(std::unique_ptr<Write>& write) {
+  const std::size_t bytes = write->bytes();
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() + staying_count_ >= options_.most_writes ||
+        bytes_ + staying_bytes_ + bytes > options_.most_bytes) {
+      if (!trouble_.empty()) return refusals::store_unavailable(trouble_);
+      return refusals::busy(fmt::format("{} requests wait, at most {} may; try again in a second",
+                                        queue_.size() + staying_count_, options_.most_writes));
+    }
+    urgent_ = urgent_ || !write->stays();
+    bytes_ += bytes;
+    queue_.push_back(std::move(write));
+    // Waking costs more than writing. While the writer works it looks by itself, and what nobody waits for can lie.
+    wake = sleep_ == Sleep::deep || (sleep_ == Sleep::light && urgent_);
+    if (wake) sleep_ = Sleep::none;
+  }
+  if (wake) wake_.notify_one();
+  return std::nullopt;
+}
+
+void Committer::between(std::function<void(Store&)> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    between_.push_back(std::move(work));
+    sleep_ = Sleep::none;
+  }
+  wake_.notify_one();
+}
+
+Committer::State Committer::state() const {
+  const std::lock_guard lock(mutex_);
+  return {.commits = commits_, .waiting = queue_.size() + staying_count_, .trouble = trouble_};
+}
+
+void Committer::note(std::string trouble) {
+  const std::lock_guard lock(mutex_);
+  if (trouble.empty()) ++commits_;
+  trouble_ = std::move(trouble);
+}
+
+void Committer::run() {
+  Writes staying;  // answered already, but not on disk
+  for (;;) {
+    Writes writes;
+    std::function<void(Store&)> work;
+    bool last = false;
+    bool troubled = false;
+    {
+      std::unique_lock lock(mutex_);
+      const auto something = [&] { return stop_ || urgent_ || !between_.empty(); };
+      troubled = !trouble_.empty();
+      if (!something() && (troubled || !staying.empty())) {
+        sleep_ = Sleep::light;
+        wake_.wait_for(lock, options_.try_again, something);
+      } else if (!something()) {
+        sleep_ = Sleep::deep;
+        wake_.wait(lock, [&] { return something() || !queue_.empty(); });
+        sleep_ = Sleep::light;
+        wake_.wait_for(lock, options_.most_delay, something);
+      }
+      sleep_ = Sleep::none;
+      writes = std::move(staying);
+      staying.clear();
+      staying_count_ = staying_bytes_ = 0;
+      const std::size_t room = options_.most_together - std::min(options_.most_together, writes.size());
+      if (queue_.size() <= room) {
+        writes.insert(writes.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
+        queue_.clear();
+      } else {
+        const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(room);
+        writes.insert(writes.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
+        queue_.erase(queue_.begin(), end);
+      }
+      bytes_ = queue_.empty() ? 0 : bytes_of(queue_);
+      urgent_ = !queue_.empty();
+      if (!between_.empty()) {
+        work = std::move(between_.front());
+        between_.pop_front();
+      }
+      last = stop_ && queue_.empty() && between_.empty();
+    }
+
+    if (!writes.empty()) {
+      commit(writes);
+      staying = std::move(writes);
+      if (!staying.empty()) {
+        const std::lock_guard lock(mutex_);
+        staying_count_ = staying.size();
+        staying_bytes_ = bytes_of(staying);
+      }
+    } else if (troubled) {
+      prove_health();
+    }
+    if (work) work(store_);
+    if (last) return;
+  }
+}
+
+/// Leaves those that stay if the transaction fails.
+void Committer::commit(Writes& writes) {
+  Transaction transaction(store_);
+  try {
+    store_.begin();
+    try {
+      for (const auto& write : writes) write->write(transaction);
+    } catch (...) {
+      store_.roll_back();
+      throw;
+    }
+    store_.commit();
+  } catch (const std::exception& error) {
+    note(error.what());
+    const Problem problem = refusals::store_unavailable(error.what());
+    const auto rest =
+        std::stable_partition(writes.begin(), writes.end(), [](const auto& write) { return write->stays(); });
+    Writes failed(std::make_move_iterator(rest), std::make_move_iterator(writes.end()));
+    writes.erase(rest, writes.end());
+    for (const auto& write : failed) write->failed();
+    tell(std::move(failed), &problem);
+    return;
+  }
+  note({});
+  for (const auto& write : writes) write->written();
+  learn_(std::move(transaction.to_learn_), store_.end());
+  tell(std::exchange(writes, {}), nullptr);
+}
+
+/// One task a mailbox, however many writes: waking a thread costs more than the work.
+void Committer::tell(Writes writes, const Problem* problem) {
+  std::vector<std::pair<Mailbox*, std::shared_ptr<Writes>>> letters;
+  for (auto& write : writes) {
+    if (write->mailbox == nullptr) {
+      write->done(problem);
+      continue;
+    }
+    auto letter =
+        std::find_if(letters.begin(), letters.end(), [&](const auto& other) { return other.first == write->mailbox; });
+    if (letter == letters.end()) {
+      letters.emplace_back(write->mailbox, std::make_shared<Writes>());
+      letter = letters.end() - 1;
+    }
+    letter->second->push_back(std::move(write));
+  }
+  for (auto& [mailbox, letter] : letters) {
+    std::vector<std::function<void()>> tasks;
+    tasks.emplace_back([its_writes = std::move(letter),
+                        its_problem = problem == nullptr ? std::nullopt : std::optional<Problem>(*problem)] {
+      for (const auto& write : *its_writes) write->done(its_problem ? &*its_problem : nullptr);
+    });
+    mailbox->post(std::move(tasks));
+  }
+}
+
+/// After a failure, when nobody writes: whether it would work again.
+void Committer::prove_health() {
+  try {
+    store_.prove_writable();
+    const std::lock_guard lock(mutex_);
+    trouble_.clear();
+  } catch (const std::exception& error) {
+    note(error.what());
+  }
+}
+
+}  // namespace goblin::serve

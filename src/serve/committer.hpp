@@ -1,0 +1,122 @@
+#pragma once
+
+#include "serve/log.hpp"
+#include "serve/service.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace goblin::serve {
+
+/// What a Write sees of the store while it is its turn: it looks, and it puts.
+class Transaction {
+ public:
+  explicit Transaction(Store& store) : store_(&store) {}
+
+  [[nodiscard]] Store& store() const { return *store_; }
+  /// Gives the record its offset and time, which it returns with.
+  void put(Record& record) { store_->put(record); }
+  /// The same for a record that others learn from once it is on disk.
+  Offset put_to_learn(Record record);
+
+ private:
+  friend class Committer;
+  Store* store_;
+  std::vector<Record> to_learn_;
+};
+
+/// Something that somebody wants to be written, and waits for.
+class Write {
+ public:
+  virtual ~Write() = default;
+
+  /// In the writer's thread. Called again in another transaction if this one fails and the write stays (stays()).
+  virtual void write(Transaction& transaction) = 0;
+  /// In the writer's thread, when it is on disk, before anybody is told.
+  virtual void written() {}
+  /// The same when it could not be written, and does not stay.
+  virtual void failed() {}
+  /// Afterwards, as a task of the mailbox, or in the writer's thread if there is none: on disk, or the reason why not.
+  virtual void done(const Problem* problem) = 0;
+  /// Was answered already: nobody waits for it, and it is tried again until it is on disk.
+  [[nodiscard]] virtual bool stays() const { return false; }
+  /// About how much memory it takes.
+  [[nodiscard]] virtual std::size_t bytes() const { return 256; }
+
+  Mailbox* mailbox = nullptr;
+};
+
+struct CommitterOptions {
+  std::size_t most_writes = 65'536;  ///< that wait; more are refused
+  std::size_t most_bytes = 256 << 20;
+  std::size_t most_together = 1'024;  ///< writes in one transaction
+  /// How long writes that nobody waits for may lie before they are written.
+  std::chrono::milliseconds most_delay = std::chrono::milliseconds(3);
+  std::chrono::milliseconds try_again = std::chrono::milliseconds(200);
+};
+
+/// The one thread that writes to the store. Everything that came in while it was writing goes into one transaction and
+/// is on disk with one sync. A transaction that fails, because the disk is full, is a problem (503) to all that are
+/// in it, and the next one is tried as if nothing had happened.
+class Committer {
+ public:
+  /// `learn` is called in the writer's thread after every commit, before anybody is told: with the records to learn,
+  /// and the end of the log. The store is used by this thread only, but for reading.
+  Committer(Store& store, std::function<void(std::vector<Record>, Offset end)> learn, CommitterOptions options = {});
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+  /// Writes what was submitted; what cannot be written then is told so, or lost if nobody waits for it.
+  ~Committer();
+
+  /// Any thread. Gives the write back, with the reason, if too much waits.
+  [[nodiscard]] std::optional<Problem> submit(std::unique_ptr<Write>& write);
+  /// Something else for the writer's thread to do with the store, between two transactions.
+  void between(std::function<void(Store&)> work);
+
+  struct State {
+    std::uint64_t commits = 0;
+    std::size_t waiting = 0;
+    std::string trouble;  ///< why the last transaction failed; empty: it did not
+  };
+  [[nodiscard]] State state() const;
+
+ private:
+  using Writes = std::vector<std::unique_ptr<Write>>;
+
+  void run();
+  void commit(Writes& writes);
+  void tell(Writes writes, const Problem* problem);
+  void note(std::string trouble);
+  void prove_health();
+
+  Store& store_;
+  std::function<void(std::vector<Record>, Offset)> learn_;
+  CommitterOptions options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  Writes queue_;
+  std::size_t bytes_ = 0;
+  bool urgent_ = false;                                         // somebody waits
+  enum class Sleep { none, light, deep } sleep_ = Sleep::none;  // light: for a while; deep: until something comes
+  bool stop_ = false;
+  std::deque<std::function<void(Store&)>> between_;
+  std::uint64_t commits_ = 0;
+  std::string trouble_;
+
+  std::size_t staying_count_ = 0;  // of writes that stay and could not be written yet; counts in the queue's bound
+  std::size_t staying_bytes_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace goblin::serve

@@ -1,0 +1,349 @@
+#include "serve/service.hpp"
+
+#include "serve/refusals.hpp"
+#include "serve/service_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace goblin::serve {
+namespace {
+
+ServiceOptions checked(ServiceOptions options) {
+  if (options.horizon.count() <= 0) {
+    throw std::invalid_argument(fmt::format("horizon: {} ms (must be above 0)", options.horizon.count()));
+  }
+  if (options.keep && *options.keep < options.horizon) {
+    throw std::invalid_argument(
+        fmt::format("keep: {} ms (must be at least the horizon, {} ms: rewards have to find their decisions)",
+                    options.keep->count(), options.horizon.count()));
+  }
+  if (options.default_reward && !(std::abs(*options.default_reward) <= 1e100)) {
+    throw std::invalid_argument(
+        fmt::format("default_reward: {} (must be between -1e100 and 1e100)", *options.default_reward));
+  }
+  if (options.snapshots_kept == 0) throw std::invalid_argument("snapshots_kept: 0 (must be at least 1)");
+  return options;
+}
+
+/// Makes a transaction of something that is no record.
+void in_transaction(Store& store, const std::function<void()>& work) {
+  store.begin();
+  try {
+    work();
+  } catch (...) {
+    store.roll_back();
+    throw;
+  }
+  store.commit();
+}
+
+/// Where snapshots are noted: by the committer once there is one, which is then the only one who writes.
+Snapshots::Ledger ledger(SqliteStore& store, Committer* committer) {
+  const auto note = [&store](const std::string& name, const std::string& value) {
+    in_transaction(store, [&] { store.remember(name, value); });
+  };
+  const auto have_noted = [note, committer](const std::string& name, const std::string& value) {
+    std::promise<void> written;
+    committer->between([&](Store&) {
+      try {
+        note(name, value);
+        written.set_value();
+      } catch (...) {
+        written.set_exception(std::current_exception());
+      }
+    });
+    written.get_future().get();
+  };
+  const auto noted = [&store](const std::string& name) { return store.remembered(name); };
+  if (committer == nullptr) return {.remember = note, .remembered = noted};
+  return {.remember = have_noted, .remembered = noted};
+}
+
+/// Logs the items that a new store begins with, all of them or none.
+void put_items(SqliteStore& store, const data::Items& items, std::size_t dimension) {
+  if (items.dimension != dimension) {
+    throw std::invalid_argument(
+        fmt::format("{}: items of dimension {} (must be {}, the bandit's)", items.file, items.dimension, dimension));
+  }
+  in_transaction(store, [&] {
+    for (std::size_t k = 0; k < items.names.size(); ++k) {
+      const auto context = std::span(items.numbers).subspan(k * dimension, dimension);
+      Record record{
+          .kind = RecordKind::item, .item = std::string(items.names[k]), .context = {context.begin(), context.end()}};
+      store.put(record);
+    }
+  });
+}
+
+/// Whether options that the belief depends on are the same; those of single policies are left out.
+bool believes_alike(const BanditOptions& a, const BanditOptions& b) {
+  return a.ridge == b.ridge && a.coupling == b.coupling && a.laplacian == b.laplacian && a.intercept == b.intercept &&
+         a.forgetting == b.forgetting;
+}
+
+/// The bandit of the newest good snapshot. A new store gets the given bandit as its first, and the items.
+Snapshots::Loaded recover(Bandit given, const data::Items* items, SqliteStore& store, Snapshots& snapshots,
+                          const std::function<void(std::string)>& warn) {
+  if (!snapshots.find_first()) {
+    if (items != nullptr) put_items(store, *items, given.options().dimension);
+    snapshots.save(given, 0);
+    return {.bandit = std::move(given), .offset = 0};
+  }
+  auto loaded = snapshots.load_newest(store.first() - 1, store.end() - 1);
+  if (!loaded) {
+    throw LogError(fmt::format("{}: no snapshot is good, and the log begins at record {}; put a copy of the store back",
+                               "snapshots", store.first()));
+  }
+  const Bandit& stored = loaded->bandit;
+  if (stored.policy() != given.policy() || stored.options().dimension != given.options().dimension) {
+    throw std::invalid_argument(fmt::format(
+        "store: has {} of dimension {}, and {} of dimension {} was asked for; name another folder",
+        name_of(stored.policy()), stored.options().dimension, name_of(given.policy()), given.options().dimension));
+  }
+  if (warn && !believes_alike(stored.options(), given.options())) {
+    warn(
+        "store: goes on with the ridge, coupling, Laplacian, intercept and forgetting that it began with, not with "
+        "those asked for; a new store would have these");
+  }
+  // Only decisions depend on these, and a file does not hold the threads.
+  loaded->bandit.set_exploration(given.exploration());
+  loaded->bandit.set_threads(given.options().engine.threads);
+  return std::move(*loaded);
+}
+
+/// Learns what the log has after a snapshot, some thousands of records at a time.
+Fold catch_up(SharedBandit& bandit, const SqliteStore& store, Offset learned,
+              const std::function<void(std::string)>& warn) {
+  constexpr std::size_t together = 4'096;
+  Fold fold(bandit, learned, warn);
+  std::vector<Record> batch;
+  store.read(learned + 1, [&](const Record& record) {
+    if (is_learned(record.kind)) batch.push_back(record);
+    if (batch.size() == together) {
+      fold.learn(batch);
+      batch.clear();
+    }
+    return true;
+  });
+  fold.learn(batch);
+  fold.skip_to(store.end() - 1);
+  return fold;
+}
+
+/// The bandit refused somebody whom nothing else speaks against; the warning of the fold says why.
+std::optional<Problem> could_not_join(const std::string& user) {
+  return refusals::full(fmt::format("user: \"{}\" cannot join (the server's log says why)", user));
+}
+
+std::uint64_t random_seed() {
+  std::random_device random;
+  return (static_cast<std::uint64_t>(random()) << 32) | random();
+}
+
+/// Decisions without a reward, whose horizon has passed.
+class ExpireWrite final : public Write {
+ public:
+  static constexpr std::size_t together = 1'000;
+
+  explicit ExpireWrite(Service::State& state) : state_(state) {}
+
+  void write(Transaction& transaction) override {
+    Store& store = transaction.store();
+    const auto overdue = store.overdue(store.now() - state_.options.horizon.count(), together);
+    count_ = overdue.size();
+    for (const Record& decision : overdue) {
+      transaction.put_to_learn({.kind = RecordKind::expired,
+                                .decision = decision.offset,
+                                .user = decision.user,
+                                .item = decision.item,
+                                .context = decision.context,
+                                .reward = *state_.options.default_reward});
+    }
+  }
+  void done(const Problem* problem) override {
+    if (problem == nullptr) state_.rewards_expired += count_;
+    state_.expiring = false;
+    if (problem == nullptr && count_ == together) state_.expire();
+  }
+
+ private:
+  Service::State& state_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Service::State::State(Bandit given, const data::Items* items, ServiceOptions the_options)
+    : options(checked(std::move(the_options))),
+      store({.folder = options.store, .warn = options.warn, .vfs = options.vfs}),
+      snapshots(options.store / "snapshots", ledger(store, nullptr), options.warn),
+      bandit([&] {
+        auto recovered = recover(std::move(given), items, store, snapshots, options.warn);
+        recovered_from = recovered.offset;
+        return std::move(recovered.bandit);
+      }()),
+      is_random(bandit.exploration().is_random()),
+      has_names(bandit.user_count() == 0 || bandit.has_names()),
+      dimension(bandit.dimension()),
+      edits(committer, learner, 1'000),
+      learner(store, catch_up(bandit, store, recovered_from, options.warn),
+              [this](const Record& record) {
+                if (record.kind == RecordKind::user) {
+                  joins.tell(record.user, bandit.has_user(record.user) ? std::nullopt : could_not_join(record.user));
+                }
+                edits.learned(record.offset);
+              },
+              // Everybody counts in the centre of a cluster of dynucb, which the rewards are compared with.
+              {.joins_first = bandit.policy() != Policy::dynucb}),
+      committer(store, [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); }),
+      seed(options.seed != 0 ? options.seed : random_seed()),
+      newest_snapshot(recovered_from) {
+  snapshots.set_ledger(ledger(store, &committer));
+  store.items([&](std::string_view name, std::vector<double> context) { catalogue.put(name, std::move(context)); });
+  look_at_bandit();
+
+  using namespace std::chrono_literals;
+  if (options.default_reward) {
+    const auto pause = std::clamp<std::chrono::milliseconds>(options.horizon / 4, 10ms, 1s);
+    tickers.push_back(std::make_unique<Ticker>(pause, [this] { expire(); }));
+  }
+  if (options.keep) {
+    const auto pause = std::clamp<std::chrono::milliseconds>(*options.keep / 4, 10ms, 60s);
+    tickers.push_back(std::make_unique<Ticker>(pause, [this] { truncate(); }));
+  }
+  tickers.push_back(std::make_unique<Ticker>(1s, [this] { look_at_bandit(); }));
+  tickers.push_back(std::make_unique<Ticker>(options.snapshot_every, [this] { try_snapshot(); }));
+}
+
+Service::State::~State() {
+  tickers.clear();
+  try_snapshot();
+  edits.stop();
+  joins.tell_all(refusals::stopping());
+}
+
+void Service::State::submit(std::unique_ptr<Write> write) {
+  auto problem = committer.submit(write);
+  if (!problem) return;
+  if (write->mailbox == nullptr) return write->done(&*problem);
+  Mailbox& mailbox = *write->mailbox;
+  mailbox.post({[its_write = std::shared_ptr<Write>(std::move(write)), its_problem = std::move(*problem)] {
+    its_write->done(&its_problem);
+  }});
+}
+
+void Service::State::take_snapshot() {
+  const std::lock_guard one_at_a_time(snapshot_mutex);
+  // Between two batches, so that it is known what is in it.
+  std::promise<std::optional<Snapshots::Loaded>> copied;
+  learner.between([&](Offset learned) {
+    try {
+      copied.set_value(learned == newest_snapshot ? std::nullopt
+                                                  : std::optional(Snapshots::Loaded{bandit.snapshot(), learned}));
+    } catch (...) {
+      copied.set_exception(std::current_exception());
+    }
+  });
+  const std::optional<Snapshots::Loaded> copy = copied.get_future().get();
+  if (!copy) return;
+  snapshots.save(copy->bandit, copy->offset);
+  newest_snapshot = copy->offset;
+  ++snapshot_count;
+  bandit.take_variances(copy->bandit);
+  snapshots.keep_newest(options.snapshots_kept);
+}
+
+void Service::State::try_snapshot() {
+  std::string trouble;
+  try {
+    take_snapshot();
+  } catch (const std::exception& error) {
+    trouble = fmt::format("no snapshot could be saved: {}", error.what());
+    if (options.warn) options.warn(trouble);
+  }
+  const std::lock_guard lock(seen_mutex);
+  snapshot_trouble = std::move(trouble);
+}
+
+void Service::State::expire() {
+  if (learner.backlog() >= options.backlog_limit || expiring.exchange(true)) return;
+  submit(std::make_unique<ExpireWrite>(*this));
+}
+
+void Service::State::truncate() {
+  const std::vector<Offset> kept = snapshots.offsets();
+  if (kept.empty()) return;
+  // An older snapshot may be needed, and with it the log after it.
+  const Offset before = std::min(store.first_since(store.now() - options.keep->count()), kept.front() + 1);
+  if (before <= store.first()) return;
+  committer.between([this, before](Store& its_store) {
+    try {
+      // What is overdue but not learned yet, because nobody was there at the time, is still needed.
+      Offset until = before;
+      if (options.default_reward) {
+        for (const Record& oldest : its_store.overdue(its_store.now(), 1)) until = std::min(until, oldest.offset);
+      }
+      its_store.truncate(until);
+    } catch (const LogError& error) {
+      if (options.warn) options.warn(error.what());
+    }
+  });
+}
+
+/// What takes longer to find out than a question for the state of things should.
+void Service::State::look_at_bandit() {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(seen_mutex);
+    if (now < next_look) return;
+  }
+  const BanditSummary summary = bandit.summary();
+  std::set<std::string_view> kinds;
+  for (const ComponentSummary& component : summary.components) kinds.insert(goblin::name_of(component.engine));
+  const std::size_t edge_count = bandit.edge_count();
+  const std::lock_guard lock(seen_mutex);
+  engines = fmt::format("{}", fmt::join(kinds, ", "));
+  bandit_bytes = summary.bytes;
+  edges = edge_count;
+  // Rewards wait while it looks: at most a fiftieth of the time.
+  next_look = now + 50 * (std::chrono::steady_clock::now() - now);
+}
+
+std::optional<Problem> Service::State::check_name(std::string_view field, std::string_view name) const {
+  if (name.empty()) return refusals::invalid(fmt::format("{}: \"\" (must not be empty)", field));
+  if (name.size() > options.most_name_bytes) {
+    return refusals::invalid(
+        fmt::format("{}: {} bytes long (must be at most {})", field, name.size(), options.most_name_bytes));
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> Service::State::check_reward(double reward) const {
+  if (std::abs(reward) <= 1e100) return std::nullopt;
+  return refusals::invalid(fmt::format("reward: {} (must be between -1e100 and 1e100)", reward));
+}
+
+std::optional<Problem> Service::State::check_backlog() const {
+  const std::size_t backlog = learner.backlog();
+  if (backlog < options.backlog_limit) return std::nullopt;
+  return refusals::learning_behind(
+      fmt::format("{} rewards wait to be learned (must be below {})", backlog, options.backlog_limit));
+}
+
+Draw Service::State::next_draw() { return {.seed = seed, .decision = draws.fetch_add(1, std::memory_order_relaxed)}; }
+
+Service::Service(Bandit bandit, const data::Items* items, ServiceOptions options)
+    : state_(std::make_unique<State>(std::move(bandit), items, std::move(options))) {}
+Service::~Service() = default;
+
+void Service::take_snapshot() { state_->take_snapshot(); }
+
+}  // namespace goblin::serve

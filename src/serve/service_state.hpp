@@ -1,0 +1,85 @@
+#pragma once
+
+#include "serve/catalogue.hpp"
+#include "serve/committer.hpp"
+#include "serve/edits.hpp"
+#include "serve/joins.hpp"
+#include "serve/learner.hpp"
+#include "serve/service.hpp"
+#include "serve/snapshots.hpp"
+#include "serve/sqlite_store.hpp"
+#include "serve/ticker.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace goblin::serve {
+
+/// The parts of a service, and how they are joined. What the calls do stands in decide.cpp, reward.cpp, change.cpp and
+/// look.cpp; how it begins, keeps itself in order and ends in service.cpp.
+struct Service::State {
+  State(Bandit given, const data::Items* items, ServiceOptions the_options);
+  ~State();
+
+  /// Hands it to the committer; what that does not take is told so, as a task of its mailbox.
+  void submit(std::unique_ptr<Write> write);
+  /// Calls `then` as a task of the mailbox once the user is there, or with the reason why not.
+  void join(const std::string& user, Mailbox& mailbox, Joins::Then then);
+  void take_snapshot();
+  void try_snapshot();
+  void expire();
+  void truncate();
+  void look_at_bandit();
+
+  // What calls have in common; all give the reason why not.
+  [[nodiscard]] std::optional<Problem> check_name(std::string_view field, std::string_view name) const;
+  [[nodiscard]] std::optional<Problem> check_reward(double reward) const;
+  [[nodiscard]] std::optional<Problem> check_backlog() const;
+  [[nodiscard]] Draw next_draw();
+
+  ServiceOptions options;
+  SqliteStore store;
+  Snapshots snapshots;
+  Offset recovered_from = 0;
+  SharedBandit bandit;
+  bool is_random;
+  bool has_names;
+  std::size_t dimension;
+  Catalogue catalogue;
+  Joins joins;
+  // In this order: the committer ends first, while those that its writes call are still there.
+  Edits edits;
+  Learner learner;
+  Committer committer;
+
+  /// Whoever waits for a join looks whether there is still a service: its task may come when that is gone.
+  std::shared_ptr<const bool> life = std::make_shared<const bool>(true);
+  std::uint64_t seed;
+  std::atomic<std::uint64_t> draws{0};
+  std::atomic<std::uint64_t> early_names{0};
+  std::atomic<bool> expiring{false};
+  std::atomic<Offset> newest_snapshot{0};
+  std::mutex snapshot_mutex;  // one at a time
+
+  // Since the start.
+  std::atomic<std::uint64_t> decisions{0};
+  std::atomic<std::uint64_t> explored{0};
+  std::atomic<std::uint64_t> rewards_accepted{0};
+  std::atomic<std::uint64_t> rewards_repeated{0};
+  std::atomic<std::uint64_t> rewards_expired{0};
+  std::atomic<double> reward_sum{0.0};
+  std::atomic<double> squared_reward_sum{0.0};
+  std::atomic<std::uint64_t> snapshot_count{0};
+  std::atomic<std::size_t> edges{0};
+
+  mutable std::mutex seen_mutex;  // what was seen of the bandit a moment ago
+  std::string engines;
+  std::size_t bandit_bytes = 0;
+  std::string snapshot_trouble;
+  std::chrono::steady_clock::time_point next_look = {};
+
+  std::vector<std::unique_ptr<Ticker>> tickers;
+};
+
+}  // namespace goblin::serve

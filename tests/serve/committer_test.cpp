@@ -1,0 +1,136 @@
+#include "serve/committer.hpp"
+
+#include "serve/sqlite_store.hpp"
+#include "service_fixture.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin::serve {
+namespace {
+
+using testing::ElementsAre;
+using testing::StartsWith;
+
+/// Counts what it gets.
+class CountingMailbox final : public Mailbox {
+ public:
+  void post(std::vector<std::function<void()>> tasks) override {
+    ++posts;
+    for (const auto& task : tasks) task();
+  }
+  std::atomic<int> posts = 0;
+};
+
+class TestWrite final : public Write {
+ public:
+  explicit TestWrite(std::function<void(Transaction&)> work, std::function<void(const Problem*)> end = {})
+      : work_(std::move(work)), end_(std::move(end)) {}
+  void write(Transaction& transaction) override { work_(transaction); }
+  void done(const Problem* problem) override {
+    if (end_) end_(problem);
+  }
+
+ private:
+  std::function<void(Transaction&)> work_;
+  std::function<void(const Problem*)> end_;
+};
+
+class CommitterTest : public testing::Test {
+ protected:
+  /// Holds the writer's thread until it is let go.
+  void hold(Committer& committer) {
+    std::promise<void> begun;
+    committer.between([&, gate = gate_.get_future().share()](Store&) {
+      begun.set_value();
+      gate.wait();
+    });
+    begun.get_future().wait();
+  }
+  void let_go() { gate_.set_value(); }
+
+  TemporaryFolder folder_;
+  SqliteStore store_{{.folder = folder_ / "store"}};
+  std::promise<void> gate_;
+};
+
+void put_reward(Transaction& transaction, double value) {
+  transaction.put_to_learn({.kind = RecordKind::reward, .user = "ann", .context = {1.0}, .reward = value});
+}
+
+TEST_F(CommitterTest, what_came_while_it_was_busy_is_one_transaction_and_one_letter_for_each_mailbox) {
+  CountingMailbox one;
+  CountingMailbox two;
+  std::vector<double> learned;
+  std::atomic<int> answers = 0;
+  {
+    Committer committer(store_, [&](std::vector<Record> records, Offset end) {
+      for (const Record& record : records) learned.push_back(record.reward);
+      EXPECT_EQ(end, store_.end());
+      EXPECT_EQ(answers, 0) << "learned before anybody is told";
+    });
+    hold(committer);
+    for (int k = 0; k < 6; ++k) {
+      std::unique_ptr<Write> write =
+          std::make_unique<TestWrite>([k](Transaction& transaction) { put_reward(transaction, k); },
+                                      [&](const Problem* problem) {
+                                        EXPECT_EQ(problem, nullptr);
+                                        ++answers;
+                                      });
+      write->mailbox = k % 2 == 0 ? &one : &two;
+      EXPECT_FALSE(committer.submit(write));
+    }
+    let_go();
+  }
+  EXPECT_THAT(learned, ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(answers, 6);
+  EXPECT_EQ(one.posts, 1);
+  EXPECT_EQ(two.posts, 1);
+}
+
+TEST_F(CommitterTest, too_many_that_wait_are_refused_with_429) {
+  Committer committer(store_, [](auto&&...) {}, {.most_writes = 2});
+  hold(committer);
+  std::optional<Problem> problem;
+  for (int k = 0; k < 3; ++k) {
+    std::unique_ptr<Write> write = std::make_unique<TestWrite>([](Transaction&) {});
+    problem = committer.submit(write);
+    EXPECT_EQ(problem.has_value(), k == 2);
+    EXPECT_EQ(write != nullptr, k == 2) << "it is given back";
+  }
+  EXPECT_EQ(problem->status, 429);
+  EXPECT_EQ(problem->retry_after, 1);
+  EXPECT_THAT(problem->detail, StartsWith("2 requests wait, at most 2 may"));
+  EXPECT_EQ(committer.state().waiting, 2);
+  let_go();
+}
+
+TEST_F(CommitterTest, a_write_that_throws_takes_the_others_of_its_transaction_with_it_and_no_more) {
+  std::vector<int> statuses;
+  {
+    Committer committer(store_, [](auto&&...) {});
+    const auto submit = [&](std::function<void(Transaction&)> work) {
+      std::unique_ptr<Write> write = std::make_unique<TestWrite>(std::move(work), [&](const Problem* problem) {
+        statuses.push_back(problem == nullptr ? 200 : problem->status);
+      });
+      EXPECT_FALSE(committer.submit(write));
+    };
+    hold(committer);
+    submit([](Transaction& transaction) { put_reward(transaction, 1.0); });
+    submit([](Transaction&) { throw LogError("no"); });
+    let_go();
+    while (committer.state().trouble.empty()) std::this_thread::yield();
+    while (!committer.state().trouble.empty()) std::this_thread::yield();
+    submit([](Transaction& transaction) { put_reward(transaction, 1.0); });
+  }
+  EXPECT_THAT(statuses, ElementsAre(503, 503, 200));
+  EXPECT_EQ(store_.end(), 2);
+}
+
+}  // namespace
+}  // namespace goblin::serve

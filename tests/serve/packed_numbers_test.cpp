@@ -1,0 +1,60 @@
+#include "serve/packed_numbers.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace goblin::serve {
+namespace {
+
+void expect_back(const std::vector<double>& numbers, std::size_t bytes) {
+  const std::string text = packed(numbers);
+  EXPECT_EQ(text.size(), bytes);
+  EXPECT_EQ(unpacked(text), numbers);
+}
+
+TEST(PackedNumbers, those_with_few_decimals_take_three_or_four_bytes_and_come_back_in_every_bit) {
+  expect_back({}, 1);
+  expect_back({0.0}, 4);
+  expect_back({1.0, -2.0, 3.0}, 10);
+  expect_back({8388607.0, -8388607.0}, 7);
+  expect_back({8388608.0, -8388608.0}, 9);
+  expect_back({2147483647.0, -2147483647.0}, 9);
+  expect_back({0.1, 0.123456, -7.5}, 10);
+  expect_back({2.0, 0.123456789}, 9);
+  std::mt19937_64 random(1);
+  for (int decimals = 0; decimals <= 9; ++decimals) {
+    std::vector<double> numbers;
+    for (int k = 0; k < 1'000; ++k) {
+      const auto whole = static_cast<double>(static_cast<std::int64_t>(random() % 4'000'000'001) - 2'000'000'000);
+      numbers.push_back(whole / std::pow(10.0, decimals));
+    }
+    expect_back(numbers, 4'001);
+  }
+}
+
+TEST(PackedNumbers, others_take_eight_and_come_back_too) {
+  expect_back({1.0 / 3.0}, 9);
+  expect_back({0.1, 1e-12}, 17);
+  expect_back({3e9}, 9);
+  expect_back({1e9, 0.5, 0.123456}, 25);
+  expect_back({std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()}, 17);
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> any(-1.0, 1.0);
+  std::vector<double> numbers(100);
+  for (double& number : numbers) number = any(random);
+  expect_back(numbers, 801);
+}
+
+TEST(PackedNumbers, other_bytes_are_no_numbers) {
+  EXPECT_TRUE(unpacked("").empty());
+  EXPECT_TRUE(unpacked(std::string("\x06\x01\x02", 3)).empty());
+  EXPECT_TRUE(unpacked(std::string("\x0b\x01\x02\x03\x04", 5)).empty());
+  EXPECT_TRUE(unpacked("\xff\x01").empty());
+}
+
+}  // namespace
+}  // namespace goblin::serve
