@@ -203,7 +203,8 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
               },
               // Everybody counts in the centre of a cluster of dynucb, which the rewards are compared with.
               {.joins_first = bandit.policy() != Policy::dynucb}),
-      committer(store, [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); }),
+      committer(store, [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); },
+                {.most_writes = options.most_writes}),
       seed(options.seed != 0 ? options.seed : random_seed()),
       newest_snapshot(recovered_from) {
   snapshots.set_ledger(ledger(store, &committer));
@@ -220,7 +221,12 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
     tickers.push_back(std::make_unique<Ticker>(pause, [this] { truncate(); }));
   }
   tickers.push_back(std::make_unique<Ticker>(1s, [this] { look_at_bandit(); }));
-  tickers.push_back(std::make_unique<Ticker>(options.snapshot_every, [this] { try_snapshot(); }));
+  // More often than one is due: one that could not be saved is tried again soon.
+  tickers.push_back(std::make_unique<Ticker>(std::min(options.snapshot_every, options.snapshot_again), [this] {
+    if (std::chrono::steady_clock::now() >= next_snapshot && try_snapshot()) {
+      next_snapshot = std::chrono::steady_clock::now() + options.snapshot_every;
+    }
+  }));
 }
 
 Service::State::~State() {
@@ -261,7 +267,7 @@ void Service::State::take_snapshot() {
   snapshots.keep_newest(options.snapshots_kept);
 }
 
-void Service::State::try_snapshot() {
+bool Service::State::try_snapshot() {
   std::string trouble;
   try {
     take_snapshot();
@@ -271,6 +277,7 @@ void Service::State::try_snapshot() {
   }
   const std::lock_guard lock(seen_mutex);
   snapshot_trouble = std::move(trouble);
+  return snapshot_trouble.empty();
 }
 
 void Service::State::expire() {

@@ -154,7 +154,10 @@ struct ServiceOptions {
   std::size_t most_items = 1'000'000;
   std::size_t most_name_bytes = 256;      ///< of users, items and events
   std::size_t backlog_limit = 1'000'000;  ///< rewards
+  std::size_t most_writes = 65'536;       ///< that wait for the disk
   std::chrono::milliseconds snapshot_every = std::chrono::minutes(5);
+  /// When one that could not be saved is tried again.
+  std::chrono::milliseconds snapshot_again = std::chrono::seconds(5);
   std::size_t snapshots_kept = 3;
   std::optional<std::chrono::milliseconds> keep = {};  ///< how long log is kept; none: for ever
   std::uint64_t seed = 0;                              ///< of exploration's draws; 0: a new one at each start

@@ -27,7 +27,8 @@ struct Service::State {
   /// Calls `then` as a task of the mailbox once the user is there, or with the reason why not.
   void join(const std::string& user, Mailbox& mailbox, Joins::Then then);
   void take_snapshot();
-  void try_snapshot();
+  /// Whether it was saved; else the state of things says why not.
+  bool try_snapshot();
   void expire();
   void truncate();
   void look_at_bandit();
@@ -61,6 +62,7 @@ struct Service::State {
   std::atomic<bool> expiring{false};
   std::atomic<Offset> newest_snapshot{0};
   std::mutex snapshot_mutex;  // one at a time
+  std::chrono::steady_clock::time_point next_snapshot = {};
 
   // Since the start.
   std::atomic<std::uint64_t> decisions{0};

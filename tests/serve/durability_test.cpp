@@ -132,6 +132,28 @@ TEST_F(DurabilityTest, a_disk_that_fails_is_said_and_all_goes_on_when_it_works_a
   EXPECT_EQ(service->bandit().rewards(), 1);
 }
 
+TEST_F(DurabilityTest, a_snapshot_that_could_not_be_saved_is_tried_again_soon) {
+  options_.snapshot_again = 10ms;
+  bool failed = false;
+  // A snapshot is taken at once after a start that found something new in the log; the disk fails meanwhile, or, if
+  // this thread is late, in the next life.
+  for (int life = 0; life < 100 && !failed; ++life) {
+    vfs_.fail_with(0);
+    const auto service = start();
+    vfs_.fail_with(SQLITE_FULL);
+    for (int k = 0; k < 20 && !failed; ++k) {
+      std::this_thread::sleep_for(5ms);
+      failed = service->status().trouble.find("no snapshot could be saved") != std::string::npos;
+    }
+    vfs_.fail_with(0);
+    while (!service->status().trouble.empty()) std::this_thread::sleep_for(5ms);
+    Caller caller(*service);
+    good(caller.select(request_for("u1", 1)));
+    vfs_.fail_with(SQLITE_FULL);  // so that the last snapshot of this life is missing
+  }
+  EXPECT_TRUE(failed);
+}
+
 TEST_F(DurabilityTest, decisions_that_were_answered_first_are_written_when_the_disk_works_again) {
   options_.durable_decisions = false;
   const auto service = start();
