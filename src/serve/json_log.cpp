@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <poll.h>
 #include <unistd.h>
 
+#include <climits>
 #include <fmt/chrono.h>
 
 namespace goblin::serve {
@@ -14,19 +16,39 @@ namespace {
 
 constexpr std::size_t most_waiting = std::size_t{1} << 20U;
 
-/// All of it, unless nobody will ever read it.
-void write_all(int descriptor, std::string_view text) {
+/// How long the end waits for somebody who does not read.
+constexpr auto patience = std::chrono::seconds(2);
+constexpr int look_again = 100;  // milliseconds
+
+/// As many whole lines as a pipe that has room takes at once, or what fits of one.
+std::string_view piece_of(std::string_view text) {
+  if (text.size() <= PIPE_BUF) return text;
+  const std::size_t end = text.rfind('\n', PIPE_BUF - 1);
+  return text.substr(0, end == std::string_view::npos ? PIPE_BUF : end + 1);
+}
+
+/// All of it, unless nobody will ever read it: it ends some time after it was asked to stop. Never begins to write what
+/// there is no room for, as nothing would end that. Whether all was written.
+bool write_all(int descriptor, std::string_view text, const std::stop_token& stop) {
+  std::optional<std::chrono::steady_clock::time_point> latest;
   while (!text.empty()) {
-    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    pollfd ready = {descriptor, POLLOUT, 0};
+    const bool has_room = ::poll(&ready, 1, look_again) > 0;
+    if (stop.stop_requested()) {
+      const auto now = std::chrono::steady_clock::now();
+      if (!latest) latest = now + patience;
+      if (now >= *latest) return false;
+    }
+    if (!has_room) continue;
+    const std::string_view piece = piece_of(text);
+    const ssize_t count = ::write(descriptor, piece.data(), piece.size());
     if (count > 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd ready = {descriptor, POLLOUT, 0};
-      ::poll(&ready, 1, 1000);
-    } else if (errno != EINTR) {
-      return;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return false;
     }
   }
+  return true;
 }
 
 std::string_view name_of(JsonLog::Level level) {
@@ -103,8 +125,9 @@ void JsonLog::write_lines(const std::stop_token& stop) {
       writing += line_of(Level::warning, "Lines of this log were left out: they are not read as fast as they come.",
                          {{"lines", std::to_string(dropped)}});
     }
-    write_all(descriptor_, writing);
+    const bool all = write_all(descriptor_, writing, stop);
     writing.clear();
+    if (!all && stop.stop_requested()) return;
   }
 }
 

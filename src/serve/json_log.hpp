@@ -27,7 +27,7 @@ class JsonLog {
   explicit JsonLog(int descriptor);
   JsonLog(const JsonLog&) = delete;
   JsonLog& operator=(const JsonLog&) = delete;
-  /// Writes what is left.
+  /// Writes what is left, as far as somebody reads it within two seconds or so.
   ~JsonLog();
 
   void say(Level level, std::string_view message, const Members& members = {});
