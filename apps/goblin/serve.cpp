@@ -148,6 +148,7 @@ void run(Request& request) {
   if (request.store.empty()) throw CLI::RequiredError("--store");
   check_bandit_options(request.bandit);
   complete(request);
+  serve::check(request.server);  // before there is a store
   const HeldSignals signals;
   JsonLog log(STDERR_FILENO);
   make_room_for(request.server.limits.most_connections, log);

@@ -122,6 +122,13 @@ ListenAddress listen_address(std::string_view text) {
   return listen;
 }
 
+void check(const ServerOptions& options) {
+  const tcp::endpoint endpoint = endpoint_of(options);
+  (void)read_keys(options);
+  (void)read_certificate(options);
+  check_that_port_is_free(endpoint);
+}
+
 struct HttpServer::State {
   State(Service& service, JsonLog& json_log, const ServerOptions& given)
       : options(completed(given)),

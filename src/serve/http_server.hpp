@@ -50,6 +50,10 @@ struct ServerOptions {
   std::string version = {};
 };
 
+/// Whether a server can be made with these options: the address can be listened on, keys and certificate can be read.
+/// Throws what the server would throw; nothing has been changed then.
+void check(const ServerOptions& options);
+
 /// HTTP/1.1 in front of a service. Each thread has its own connections and its own share of the new ones
 /// (SO_REUSEPORT), so that threads share nothing on the way of a request.
 class HttpServer {

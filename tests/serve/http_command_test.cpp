@@ -147,7 +147,10 @@ TEST(ServeCommand, refuses_what_it_cannot_do) {
     Process server(folder, options);
     EXPECT_EQ(server.wait(), code);
     EXPECT_THAT(server.said(), HasSubstr(words));
+    EXPECT_FALSE(std::filesystem::exists(folder / "store")) << words;
   };
+  const std::string keys = (folder / "keys").string();
+  write_file(keys, "web ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad read\n");
   refused({"--listen", "0.0.0.0:0"}, 2,
           "without keys everybody could use it (listen on 127.0.0.1, or give --keys FILE)");
   refused({"--listen", "8080"}, 2, "--listen: '8080' (must be ADDRESS:PORT");
@@ -157,6 +160,12 @@ TEST(ServeCommand, refuses_what_it_cannot_do) {
   refused({"--unknown-users", "ask"}, 2, "--unknown-users");
   refused({"--listen", "127.0.0.1:0", "--keys", (folder / "none").string()}, 3, "none: cannot be read");
   refused({"--listen", "127.0.0.1:0", "--certificate", "a.pem"}, 2, "TLS needs both");
+  refused({"--listen", "127.0.0.1:0", "--certificate", "a.pem", "--key", "b.pem"}, 3, "a.pem: cannot be used for TLS");
+  refused({"--listen", "192.0.2.1:0", "--keys", keys}, 1, "192.0.2.1:0 cannot be listened on");
+  const TemporaryFolder other_folder;
+  Process other(other_folder, {"--listen", "127.0.0.1:0"});
+  const std::string taken = fmt::format("127.0.0.1:{}", other.port());
+  refused({"--listen", taken}, 1, taken + " cannot be listened on");
 }
 
 }  // namespace
