@@ -16,20 +16,34 @@ namespace {
 bool is_reward(RecordKind kind) { return kind == RecordKind::reward || kind == RecordKind::expired; }
 bool is_edge(RecordKind kind) { return kind == RecordKind::edge || kind == RecordKind::no_edge; }
 
-/// Calls learn() with all records, or with each of them if the bandit refuses one. What it refuses on its own is told.
+/// Calls learn() with a record. If the bandit refuses it, that is told.
 template <typename Learn>
-void all_or_each(std::span<const Record> records, const std::function<void(std::string)>& warn, Learn learn) {
+void learn_one(const Record& record, const std::function<void(std::string)>& warn, Learn learn) {
+  try {
+    learn(std::span(&record, 1));
+  } catch (const CapacityError&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    if (warn) warn(fmt::format("record {} of the log cannot be learned: {}", record.offset, error.what()));
+  }
+}
+
+/// Calls learn() with all records, or with each of them if the bandit refuses one; then `learned` goes along, because
+/// memory may run out half way, and what was learned by then must not be learned again.
+template <typename Learn>
+void all_or_each(std::span<const Record> records, Offset& learned, const std::function<void(std::string)>& warn,
+                 Learn learn) {
   try {
     return learn(records);
   } catch (const CapacityError&) {
     throw;
-  } catch (const std::invalid_argument& error) {
-    if (records.size() == 1) {
-      if (warn) warn(fmt::format("record {} of the log cannot be learned: {}", records.front().offset, error.what()));
-      return;
-    }
+  } catch (const std::invalid_argument&) {
+    // Which one it is will be seen.
   }
-  for (const Record& record : records) all_or_each(std::span(&record, 1), warn, learn);
+  for (const Record& record : records) {
+    learn_one(record, warn, learn);
+    learned = record.offset;
+  }
 }
 
 }  // namespace
@@ -59,12 +73,12 @@ void Fold::learn(std::span<const Record> records) {
 
 void Fold::join(const Record& record) {
   if (bandit_.has_user(record.user)) return;
-  all_or_each(std::span(&record, 1), warn_,
-              [&](std::span<const Record> one) { bandit_.add_user(one.front().user, one.front().cluster); });
+  learn_one(record, warn_,
+            [&](std::span<const Record> one) { bandit_.add_user(one.front().user, one.front().cluster); });
 }
 
 void Fold::learn_rewards(std::span<const Record> records) {
-  all_or_each(records, warn_, [&](std::span<const Record> some) {
+  all_or_each(records, learned_, warn_, [&](std::span<const Record> some) {
     std::vector<Observation> batch;
     batch.reserve(some.size());
     for (const Record& record : some) {
@@ -75,7 +89,7 @@ void Fold::learn_rewards(std::span<const Record> records) {
 }
 
 void Fold::learn_edges(std::span<const Record> records) {
-  all_or_each(records, warn_, [&](std::span<const Record> some) {
+  all_or_each(records, learned_, warn_, [&](std::span<const Record> some) {
     std::map<std::pair<NodeId, NodeId>, double> weights;  // as they are after the records so far
     std::vector<EdgeChange> changes;
     for (const Record& record : some) {

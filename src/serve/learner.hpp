@@ -45,7 +45,10 @@ class Learner {
   /// Everything up to here has been learned.
   [[nodiscard]] Offset learned() const { return learned_; }
   /// Rewards that are on disk and were not learned yet.
-  [[nodiscard]] std::size_t backlog() const { return committed_rewards_ - learned_rewards_; }
+  [[nodiscard]] std::size_t backlog() const {
+    const std::size_t learned = learned_rewards_;  // first: what is committed meanwhile may be learned, too
+    return committed_rewards_ - learned;
+  }
   /// Why it cannot go on, and tries again every second; empty: nothing is wrong.
   [[nodiscard]] std::string trouble() const;
   void wait_until_learned() const;

@@ -156,6 +156,28 @@ TEST_F(LearnerTest, a_record_that_the_bandit_refuses_is_told_and_passed_over_alo
   EXPECT_EQ(learner_->learned(), 5);
 }
 
+TEST_F(LearnerTest, what_was_learned_before_memory_ran_out_is_not_learned_again) {
+  std::atomic<bool> fails = true;
+  learner_ = std::make_unique<Learner>(
+      store_,
+      Fold(bandit_, 0,
+           [&](const std::string&) {
+             if (fails) throw std::bad_alloc();
+           }),
+      [](const Record&) {}, LearnerOptions{.try_again = std::chrono::milliseconds(20)});
+  hold();
+  append({reward("u0", 1.0), reward("nobody", 1.0), reward("u1", 2.0)});
+  let_go();
+  while (learner_->trouble().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(learner_->learned(), 1);
+  EXPECT_EQ(learner_->backlog(), 2);
+  fails = false;
+  learner_->wait_until_learned();
+  EXPECT_EQ(learner_->backlog(), 0);
+  EXPECT_EQ(bandit_.evidence("u0").count, 1);
+  EXPECT_EQ(bandit_.rewards(), 2);
+}
+
 TEST_F(LearnerTest, an_edge_has_the_weight_that_its_last_record_says) {
   begin();
   hold();
