@@ -30,6 +30,15 @@ class Place : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t position, const std::string& last, const Json::exception& error) override {
+    constexpr int number_overflow = 406;
+    constexpr std::size_t longest_number = 40;
+    if (error.id == number_overflow) {
+      found_ =
+          fmt::format("{}: {} (must be between -1.8e308 and 1.8e308)", path(),
+                      last.size() <= longest_number ? last : fmt::format("a number of {} characters", last.size()));
+      is_number_ = true;
+      return false;
+    }
     std::string_view message = error.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ...": from the syntax on.
     if (const std::size_t begin = message.find("syntax error"); begin != std::string_view::npos) {
@@ -45,6 +54,7 @@ class Place : public nlohmann::json_sax<Json> {
   }
 
   [[nodiscard]] const std::string& found() const { return found_; }
+  [[nodiscard]] bool is_number() const { return is_number_; }
 
  private:
   struct Level {
@@ -84,18 +94,21 @@ class Place : public nlohmann::json_sax<Json> {
 
   std::vector<Level> levels_;
   std::string found_;
+  bool is_number_ = false;
 };
 
 }  // namespace
 
-std::string what_is_malformed(std::string_view body, std::string_view reason) {
+Malformed what_is_malformed(std::string_view body, std::string_view reason) {
   // The slow parser would take a tenth of a second for the longest bodies.
   constexpr std::size_t longest = std::size_t{1} << 16U;
   if (body.size() <= longest) {
     Place place;
-    if (!Json::sax_parse(body.begin(), body.end(), &place) && !place.found().empty()) return place.found();
+    if (!Json::sax_parse(body.begin(), body.end(), &place) && !place.found().empty()) {
+      return {.detail = place.found(), .is_number = place.is_number()};
+    }
   }
-  return std::string(reason);
+  return {.detail = std::string(reason)};
 }
 
 }  // namespace goblin::serve

@@ -10,6 +10,7 @@
 #include <exception>
 #include <initializer_list>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,6 +92,39 @@ std::size_t count_of(element value, std::string_view name, std::size_t least, st
   return number;
 }
 
+/// Copies the text, with "e0" behind every whole number that may not fit into 64 bits: the parser reads it as a double
+/// then. Whether there was one. `body_padding` bytes stand behind the copy.
+bool widen(std::string_view text, std::string& wide) {
+  constexpr std::size_t most_digits = 18;
+  const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
+  wide.clear();
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {  // digits in a text are no number
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        if (text[at] == '\\') ++at;
+      }
+      ++at;
+    } else if (is_digit(text[at]) || text[at] == '-') {
+      const std::size_t begin = at++;
+      bool is_whole = true;
+      for (; at < text.size() &&
+             (is_digit(text[at]) || std::string_view("+-.eE").find(text[at]) != std::string_view::npos);
+           ++at) {
+        is_whole = is_whole && is_digit(text[at]);
+      }
+      if (!is_whole || at - begin <= most_digits) continue;
+      wide.append(text.substr(copied, at - copied)).append("e0");
+      copied = at;
+    } else {
+      ++at;
+    }
+  }
+  if (copied == 0) return false;
+  wide.append(text.substr(copied)).append(body_padding, ' ');
+  return true;
+}
+
 [[noreturn]] void missing(std::string_view what) {
   throw Refusal{problems::missing_field(fmt::format("{} is missing", what))};
 }
@@ -100,12 +134,18 @@ std::size_t count_of(element value, std::string_view name, std::size_t least, st
 struct RequestReader::State {
   simdjson::dom::parser parser;
   std::string rest;  // of a body whose contexts were cut out
+  std::string wide;  // a body whose large numbers can be read
 
   element parse(std::string_view text) {
     if (text.empty()) throw Refusal{problems::malformed_json("the body is empty (must be JSON)")};
     element document;
-    if (const auto error = parser.parse(text.data(), text.size(), false).get(document); error != simdjson::SUCCESS) {
-      throw Refusal{problems::malformed_json(what_is_malformed(text, simdjson::error_message(error)))};
+    auto error = parser.parse(text.data(), text.size(), false).get(document);
+    if (error == simdjson::NUMBER_ERROR && widen(text, wide)) {
+      error = parser.parse(wide.data(), wide.size() - body_padding, false).get(document);
+    }
+    if (error != simdjson::SUCCESS) {
+      const Malformed found = what_is_malformed(text, simdjson::error_message(error));
+      throw Refusal{found.is_number ? problems::invalid_field(found.detail) : problems::malformed_json(found.detail)};
     }
     return document;
   }
@@ -312,6 +352,7 @@ struct Fields {
 
   std::vector<std::pair<std::string, double>> friends(element value) const {
     std::vector<std::pair<std::string, double>> friends;
+    std::unordered_set<std::string_view> seen;  // the texts are the parser's
     const auto check = [&] {
       if (friends.size() > limits.most_friends) {
         throw Refusal{problems::invalid_field(fmt::format(
@@ -323,6 +364,9 @@ struct Fields {
       for (const auto [key, weight] : weighted) {
         const std::string wrong = reader.wrong_with_name(key);
         if (!wrong.empty()) throw Refusal{problems::invalid_field(fmt::format("a name in 'friends' {}", wrong))};
+        if (!seen.insert(key).second) {
+          throw Refusal{problems::invalid_field(fmt::format("friends['{}'] stands there twice (must be once)", key))};
+        }
         friends.emplace_back(key, weight_of(weight, [&key = key] { return fmt::format("friends['{}']", key); }));
         check();
       }
@@ -335,6 +379,10 @@ struct Fields {
     }
     for (const element entry : array) {
       friends.emplace_back(name(entry, [&] { return fmt::format("friends[{}]", friends.size()); }), 1.0);
+      if (!seen.insert(entry.get_string().value_unsafe()).second) {
+        throw Refusal{problems::invalid_field(fmt::format(
+            "friends[{}] is \"{}\", who stands there twice (must be once)", friends.size() - 1, friends.back().first))};
+      }
       check();
     }
     return friends;

@@ -127,7 +127,7 @@ TEST_F(HttpRequests, what_is_wrong_is_named_with_value_and_bound) {
 TEST_F(HttpRequests, malformed_json_is_told_with_its_place) {
   EXPECT_EQ(refused(R"({"user":"a","contexts":[[1,2],[3,NaN]]})").find("400 malformed-json: contexts[1][1], byte 34: "),
             0);
-  EXPECT_NE(refused(R"({"user":"a","contexts":[[1,1e999]]})").find("contexts[0][1], byte "), std::string::npos);
+  EXPECT_NE(refused(R"({"user":"a","contexts":[[1,1e999]]})").find("contexts[0][1]: 1e999"), std::string::npos);
   EXPECT_EQ(refused(R"({"user":"a")").find("400 malformed-json: "), 0);
   EXPECT_EQ(refused("{\"user\":\"\xff\",\"contexts\":[[1,2]]}").find("400 malformed-json: "), 0);
   EXPECT_EQ(refused(R"({"user":"\ud800","contexts":[[1,2]]})").find("400 malformed-json: "), 0);
@@ -205,6 +205,45 @@ TEST_F(HttpRequests, a_user_may_have_friends_and_a_cluster) {
   EXPECT_EQ(words(user(R"({"friends":[1]})")), "400 invalid-field: friends[0] is 1 (must be a text)");
   EXPECT_EQ(words(user(R"({"cluster":-1})")),
             "400 invalid-field: 'cluster' is -1 (must be a whole number from 0 to 4294967294)");
+}
+
+TEST_F(HttpRequests, a_friend_stands_there_once) {
+  const auto refused_user = [&](const std::string& text) { return words(reader.user("ann", Body(text))); };
+  EXPECT_EQ(refused_user(R"({"friends":["bob","cat","bob"]})"),
+            "400 invalid-field: friends[2] is \"bob\", who stands there twice (must be once)");
+  EXPECT_EQ(refused_user(R"({"friends":{"bob":1,"cat":1,"bob":2}})"),
+            "400 invalid-field: friends['bob'] stands there twice (must be once)");
+}
+
+TEST_F(HttpRequests, numbers_may_be_as_large_as_doubles_can_be) {
+  const auto reward = [&](const std::string& number) {
+    const auto result = reader.reward(Body(fmt::format(R"({{"event":"1","reward":{}}})", number)));
+    EXPECT_EQ(words(result), "good") << number;
+    const auto* request = std::get_if<RewardRequest>(&result);
+    return request == nullptr ? 0.0 : request->reward;
+  };
+  EXPECT_EQ(reward("18446744073709551615"), 18446744073709551615.0);
+  EXPECT_EQ(reward("18446744073709551616"), 18446744073709551616.0);
+  EXPECT_EQ(reward("-9223372036854775809"), -9223372036854775809.0);
+  EXPECT_EQ(reward("1" + std::string(99, '0')), 1e99);
+  EXPECT_EQ(reward("-1" + std::string(30, '0') + ".5"), -1e30);
+  EXPECT_EQ(reward("1" + std::string(30, '0') + "e-30"), 1.0);
+  const std::string large = "1" + std::string(40, '0');
+  EXPECT_EQ(selected(fmt::format(R"({{"user":"a","contexts":[[1,{}]]}})", large)).contexts[1], 1e40);
+  EXPECT_EQ(selected(fmt::format(R"({{"user":"a","contexts" :[[1,{}]]}})", large)).contexts[1], 1e40);
+  EXPECT_EQ(words(reader.rank(Body(R"({"user":"a","contexts":[[1,2]],"k":18446744073709551616})"))),
+            "400 invalid-field: 'k' is 1.8446744073709552e+19 (must be a whole number from 1 to 4)");
+  // Digits in texts are no numbers.
+  EXPECT_EQ(words(reader.reward(Body(fmt::format(R"({{"\"{0}":{0},"event":"e","reward":1}})", large)))),
+            fmt::format("400 unknown-field: '\"{}' is not a field of this call (its fields are 'event' and 'reward')",
+                        large));
+  EXPECT_EQ(words(reader.reward(Body(R"({"event":"e","reward":1e999})"))),
+            "400 invalid-field: reward: 1e999 (must be between -1.8e308 and 1.8e308)");
+  EXPECT_EQ(words(reader.reward(Body(fmt::format(R"({{"event":"e","reward":-9{}}})", std::string(400, '9'))))),
+            "400 invalid-field: reward: a number of 402 characters (must be between -1.8e308 and 1.8e308)");
+  EXPECT_EQ(refused(R"({"user":"a","contexts" :[[1,1e999]]})"),
+            "400 invalid-field: contexts[0][1]: 1e999 (must be between -1.8e308 and 1.8e308)");
+  EXPECT_EQ(words(reader.reward(Body(R"({"event":"e","reward":01})"))).substr(0, 18), "400 malformed-json");
 }
 
 TEST_F(HttpRequests, items_edges_and_explanations) {

@@ -49,6 +49,20 @@ TEST(PackedNumbers, others_take_eight_and_come_back_too) {
   expect_back(numbers, 801);
 }
 
+TEST(PackedNumbers, the_sign_of_a_zero_is_lost_and_no_sum_shows_it) {
+  const std::vector<double> numbers = {-0.0, 0.25, -0.0};
+  const std::vector<double> back = unpacked(packed(numbers));
+  EXPECT_EQ(back, numbers);
+  EXPECT_FALSE(std::signbit(back[0]));
+  for (const double weight : {-3.0, -0.0, 0.0, 2.0}) {
+    double sum = 0.0;
+    double same = 0.0;
+    sum += weight * numbers[0];
+    same += weight * back[0];
+    EXPECT_EQ(std::signbit(sum), std::signbit(same)) << weight;
+  }
+}
+
 TEST(PackedNumbers, other_bytes_are_no_numbers) {
   EXPECT_TRUE(unpacked("").empty());
   EXPECT_TRUE(unpacked(std::string("\x06\x01\x02", 3)).empty());
