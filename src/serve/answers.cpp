@@ -128,14 +128,12 @@ void append(std::string& out, const Accepted& accepted) {
   append(out, "{{\"offset\":{},\"learned\":{},\"repeated\":{}}}", accepted.offset, accepted.learned, accepted.repeated);
 }
 
-void append(std::string& out, std::span<const Result<Accepted>> results) {
-  Offset learned = 0;
+void append(std::string& out, std::span<const Result<Accepted>> results, Offset learned) {
   out += "{\"results\":";
   append_array(out, results, [&](const Result<Accepted>& result) {
     if (const auto* accepted = std::get_if<Accepted>(&result)) {
       append(out, "{{\"status\":200,\"offset\":{},\"learned\":{},\"repeated\":{}}}", accepted->offset,
              accepted->learned, accepted->repeated);
-      learned = std::max(learned, accepted->learned);
     } else {
       out += '{';
       append_problem_members(out, std::get<Problem>(result));

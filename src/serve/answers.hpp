@@ -12,7 +12,7 @@ namespace goblin::serve::answers {
 void append(std::string& out, const Decided& decided);
 void append(std::string& out, const RankedPlaces& ranked);
 void append(std::string& out, const Accepted& accepted);
-void append(std::string& out, std::span<const Result<Accepted>> results);
+void append(std::string& out, std::span<const Result<Accepted>> results, Offset learned);
 void append(std::string& out, const ItemView& item);
 void append(std::string& out, const UserView& user);
 void append(std::string& out, const Explanation& explanation, const Service& service);

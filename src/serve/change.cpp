@@ -41,7 +41,10 @@ class JoinWrite final : public Write {
  public:
   JoinWrite(Joins& joins, std::string user) : joins_(joins), user_(std::move(user)) {}
 
-  void write(Transaction& transaction) override { transaction.put_to_learn({.kind = RecordKind::user, .user = user_}); }
+  void write(Transaction& transaction) override {
+    joins_.write(user_);
+    transaction.put_to_learn({.kind = RecordKind::user, .user = user_});
+  }
   void done(const Problem* problem) override {
     if (problem != nullptr) joins_.tell(user_, *problem);  // else the learner tells
   }
@@ -169,10 +172,20 @@ void Service::put_user(UserRequest request, Mailbox& mailbox, std::function<void
     }
     return records;
   };
+  // Somebody who joined for a decision meanwhile has a cluster already.
+  const auto check = [&state](std::span<const Record> records) -> std::optional<Problem> {
+    const Record& first = records.front();
+    if (first.kind != RecordKind::user || !first.cluster) return std::nullopt;
+    if (!state.joins.is_written(first.user) && !state.bandit.has_user(first.user)) return std::nullopt;
+    return refusals::user_joined(
+        fmt::format("cluster: {} (user \"{}\" joined at the same time and cannot move)", *first.cluster, first.user));
+  };
   // Whoever is answered may ask for a decision before the learner comes to it.
-  state.edits.submit({.prepare = prepare, .mailbox = &mailbox, .done = std::move(done), .written = [&state, user] {
-                        if (!state.bandit.has_user(user)) state.joins.expect(user);
-                      }});
+  const auto written = [&state, user] {
+    if (!state.bandit.has_user(user)) state.joins.expect(user);
+  };
+  state.edits.submit(
+      {.prepare = prepare, .mailbox = &mailbox, .done = std::move(done), .check = check, .written = written});
 }
 
 void Service::put_edge(std::string a, std::string b, double weight, Mailbox& mailbox,

@@ -23,6 +23,7 @@ LogClock::LogClock(Clocks clocks, std::int64_t last) : clocks_(std::move(clocks)
   const std::int64_t wall = clocks_.wall();
   base_ = std::max(wall, last);
   behind_ = std::max<std::int64_t>(last - wall, 0);
+  ahead_ = last > 0 ? std::max<std::int64_t>(wall - last, 0) : 0;
 }
 
 }  // namespace goblin::serve

@@ -19,18 +19,21 @@ struct Clocks {
 /// clock says.
 class LogClock {
  public:
-  /// `last` is the time of the newest record; the clock starts there if the wall is behind.
+  /// `last` is the time of the newest record, 0 if there is none; the clock starts there if the wall is behind.
   LogClock(Clocks clocks, std::int64_t last);
 
   [[nodiscard]] std::int64_t now() const { return base_ + (clocks_.steady() - steady_base_); }
   /// By how many milliseconds the wall was behind the newest record at the start; 0: it was not.
   [[nodiscard]] std::int64_t behind() const { return behind_; }
+  /// By how many it was ahead of it; 0: it was not, or there was no record.
+  [[nodiscard]] std::int64_t ahead() const { return ahead_; }
 
  private:
   Clocks clocks_;
   std::int64_t steady_base_;
   std::int64_t base_;
   std::int64_t behind_;
+  std::int64_t ahead_;
 };
 
 }  // namespace goblin::serve

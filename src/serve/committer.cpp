@@ -28,7 +28,7 @@ Offset Transaction::put_to_learn(Record record) {
 }
 
 Committer::Committer(Store& store, std::function<void(std::vector<Record>, Offset)> learn, CommitterOptions options)
-    : store_(store), learn_(std::move(learn)), options_(options), thread_([this] { run(); }) {}
+    : store_(store), learn_(std::move(learn)), options_(std::move(options)), thread_([this] { run(); }) {}
 
 Committer::~Committer() {
   {
@@ -53,6 +53,7 @@ std::optional<Problem> Committer::submit(std::unique_ptr<Write>& write) {
     urgent_ = urgent_ || !write->stays();
     bytes_ += bytes;
     queue_.push_back(std::move(write));
+    look_at_crowd();
     // Waking costs more than writing. While the writer works it looks by itself, and what nobody waits for can lie.
     wake = sleep_ == Sleep::deep || (sleep_ == Sleep::light && urgent_);
     if (wake) sleep_ = Sleep::none;
@@ -76,9 +77,21 @@ Committer::State Committer::state() const {
 }
 
 void Committer::note(std::string trouble) {
-  const std::lock_guard lock(mutex_);
-  if (trouble.empty()) ++commits_;
-  trouble_ = std::move(trouble);
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (trouble.empty()) ++commits_;
+    is_news = !trouble.empty() && trouble != trouble_;
+    trouble_ = trouble;
+  }
+  if (is_news && options_.warn) options_.warn(std::move(trouble));
+}
+
+/// With the lock.
+void Committer::look_at_crowd() {
+  crowded_.store(2 * (queue_.size() + staying_count_) >= options_.most_writes ||
+                     2 * (bytes_ + staying_bytes_) >= options_.most_bytes,
+                 std::memory_order_relaxed);
 }
 
 void Committer::run() {
@@ -116,6 +129,7 @@ void Committer::run() {
       }
       bytes_ = queue_.empty() ? 0 : bytes_of(queue_);
       urgent_ = !queue_.empty();
+      look_at_crowd();
       if (!between_.empty()) {
         work = std::move(between_.front());
         between_.pop_front();
@@ -130,6 +144,7 @@ void Committer::run() {
         const std::lock_guard lock(mutex_);
         staying_count_ = staying.size();
         staying_bytes_ = bytes_of(staying);
+        look_at_crowd();
       }
     } else if (troubled) {
       prove_health();

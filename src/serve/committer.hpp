@@ -3,6 +3,7 @@
 #include "serve/log.hpp"
 #include "serve/service.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -28,6 +29,8 @@ class Transaction {
   void put(Record& record) { store_->put(record); }
   /// The same for a record that others learn from once it is on disk.
   Offset put_to_learn(Record record);
+  /// How many of these there are so far.
+  [[nodiscard]] std::size_t to_learn() const { return to_learn_.size(); }
 
  private:
   friend class Committer;
@@ -63,6 +66,7 @@ struct CommitterOptions {
   /// How long writes that nobody waits for may lie before they are written.
   std::chrono::milliseconds most_delay = std::chrono::milliseconds(3);
   std::chrono::milliseconds try_again = std::chrono::milliseconds(200);
+  std::function<void(std::string)> warn = {};  ///< hears of every new trouble, in the writer's thread
 };
 
 /// The one thread that writes to the store. Everything that came in while it was writing goes into one transaction and
@@ -80,6 +84,9 @@ class Committer {
 
   /// Any thread. Gives the write back, with the reason, if too much waits.
   [[nodiscard]] std::optional<Problem> submit(std::unique_ptr<Write>& write);
+  /// Whether half of what may wait does. Whoever could be answered at once should wait now, too, so that nobody has to
+  /// be refused.
+  [[nodiscard]] bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
   /// Something else for the writer's thread to do with the store, between two transactions.
   void between(std::function<void(Store&)> work);
 
@@ -98,6 +105,7 @@ class Committer {
   void tell(Writes writes, const Problem* problem);
   void note(std::string trouble);
   void prove_health();
+  void look_at_crowd();
 
   Store& store_;
   std::function<void(std::vector<Record>, Offset)> learn_;
@@ -116,6 +124,7 @@ class Committer {
 
   std::size_t staying_count_ = 0;  // of writes that stay and could not be written yet; counts in the queue's bound
   std::size_t staying_bytes_ = 0;
+  std::atomic<bool> crowded_ = false;
   std::thread thread_;
 };
 

@@ -431,10 +431,12 @@ void Connection::refuse(const Problem& problem) {
   send();
 }
 
-void Connection::send() {
+void Connection::send() { send(Length::known); }
+
+void Connection::send(Length length) {
   const auto self = std::move(self_);
   if (state_ != State::handling) return;
-  write_head(Length::known);
+  write_head(length);
   finish();
   // Until it has been read: a short request can have a long answer, and its caller all the time that there is.
   thread_.hold_bytes(answer_.body.size());
@@ -577,7 +579,8 @@ void Connection::in_background(Workers& workers, std::function<Result<std::strin
 
 void Connection::stream(std::function<bool(std::string&)> next) {
   if (head_.method == http::verb::head) {
-    send();
+    // The head that GET would have: nobody knows how long the body is before its end.
+    send(head_.is_http_1_0 ? Length::until_close : Length::chunked);
     return;
   }
   stream_ = std::make_unique<Stream>();

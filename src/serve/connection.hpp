@@ -91,6 +91,7 @@ class Connection : public Exchange, public std::enable_shared_from_this<Connecti
   void fail(const Problem& problem);  ///< the framing is lost: answer, and close
   enum class Length : std::uint8_t { known, chunked, until_close };
   void write_head(Length length);
+  void send(Length length);
   void finish();
   void charge_body();
   void next_page();

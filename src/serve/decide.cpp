@@ -291,8 +291,9 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
     record.candidates = std::move(request.contexts);
     record.candidate_items = json_of(request.items);
   }
-  // A name that the caller chose may have been used before: only the writer knows.
-  if (!state.options.durable_decisions && record.event.empty()) {
+  // A name that the caller chose may have been used before: only the writer knows. And where decisions come faster than
+  // they can be written, callers wait for the disk.
+  if (!state.options.durable_decisions && record.event.empty() && !state.committer.is_crowded()) {
     // Not called after its offset, which it does not have yet and may lose in a crash to another.
     record.event =
         early_event(state.store.start_number(), state.early_names.fetch_add(1, std::memory_order_relaxed) + 1);

@@ -16,9 +16,12 @@ class Edits::EditWrite final : public Write {
   }
 
   void write(Transaction& transaction) override {
+    problem_ = edit_.check ? edit_.check(records_) : std::nullopt;
+    if (problem_) return;
     for (Record& record : records_) offset_ = transaction.put_to_learn(record);
   }
   void written() override {
+    if (problem_) return edits_.ask_for_next();
     if (edit_.written) edit_.written();
     learned_ = edits_.learner_.learned();
     const std::lock_guard lock(edits_.mutex_);
@@ -26,6 +29,7 @@ class Edits::EditWrite final : public Write {
   }
   void done(const Problem* problem) override {
     if (problem != nullptr) return edit_.done(*problem);
+    if (problem_) return edit_.done(*problem_);
     edit_.done(Accepted{.offset = offset_, .learned = learned_});
   }
   void failed() override { edits_.ask_for_next(); }
@@ -36,6 +40,7 @@ class Edits::EditWrite final : public Write {
   std::vector<Record> records_;
   Offset offset_ = 0;
   Offset learned_ = 0;
+  std::optional<Problem> problem_;
 };
 
 void Edits::answer(Edit& edit, Result<Accepted> result) {

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace goblin::serve {
@@ -22,6 +24,8 @@ class Edits {
     std::function<Result<std::vector<Record>>()> prepare;
     Mailbox* mailbox = nullptr;
     std::function<void(Result<Accepted>)> done;
+    /// In the writer's thread, before they are written: why they cannot be any more. Others write, too.
+    std::function<std::optional<Problem>(std::span<const Record>)> check = {};
     /// In the writer's thread, when it is on disk, before it is learned and answered.
     std::function<void()> written = {};
   };

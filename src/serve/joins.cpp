@@ -19,11 +19,22 @@ bool Joins::expects(const std::string& user) const {
   return expected_.contains(user);
 }
 
+void Joins::write(const std::string& user) {
+  const std::lock_guard lock(mutex_);
+  written_.insert(user);
+}
+
+bool Joins::is_written(const std::string& user) const {
+  const std::lock_guard lock(mutex_);
+  return written_.contains(user);
+}
+
 void Joins::tell(const std::string& user, const std::optional<Problem>& problem) {
   Waiting waiting;
   {
     const std::lock_guard lock(mutex_);
     expected_.erase(user);
+    written_.erase(user);
     const auto place = waiting_.find(user);
     if (place == waiting_.end()) return;
     waiting = std::move(place->second);

@@ -26,6 +26,9 @@ class Joins {
   /// Somebody is on disk, and will be there in a moment.
   void expect(const std::string& user);
   [[nodiscard]] bool expects(const std::string& user) const;
+  /// A join is being written, or is in the log and will be learned: whoever comes after it, comes second.
+  void write(const std::string& user);
+  [[nodiscard]] bool is_written(const std::string& user) const;
   /// The user is there, or cannot join: those who wait are told.
   void tell(const std::string& user, const std::optional<Problem>& problem = {});
   void tell_all(const Problem& problem);
@@ -37,6 +40,7 @@ class Joins {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Waiting> waiting_;
   std::unordered_set<std::string> expected_;
+  std::unordered_set<std::string> written_;
 };
 
 }  // namespace goblin::serve

@@ -116,7 +116,11 @@ Status Service::status() const {
                 .squared_reward_sum = state.squared_reward_sum,
                 .commits = writing.commits,
                 .snapshots = state.snapshot_count};
-  if (status.trouble.empty()) status.trouble = state.learner.trouble();
+  if (!status.trouble.empty()) status.public_trouble = "the store cannot be written (/v1/status says why)";
+  if (status.trouble.empty()) {
+    status.trouble = state.learner.trouble();
+    if (!status.trouble.empty()) status.public_trouble = "rewards cannot be learned (/v1/status says why)";
+  }
   status.ready = status.trouble.empty();
   const std::lock_guard lock(state.seen_mutex);
   status.engines = state.engines;
@@ -125,6 +129,7 @@ Status Service::status() const {
   return status;
 }
 
+Offset Service::learned() const { return state_->learner.learned(); }
 void Service::wait_until_learned() const { state_->learner.wait_until_learned(); }
 const SharedBandit& Service::bandit() const { return state_->bandit; }
 

@@ -24,6 +24,9 @@ Problem other_reward(std::string detail) {
 Problem full(std::string detail) {
   return {409, "full", "There are as many of these as there may be.", std::move(detail)};
 }
+Problem user_joined(std::string detail) {
+  return {409, "user-joined", "The user has joined meanwhile.", std::move(detail)};
+}
 Problem past_horizon(std::string detail) {
   return {410, "past-horizon", "The reward came too late.", std::move(detail)};
 }

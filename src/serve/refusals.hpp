@@ -16,6 +16,7 @@ namespace goblin::serve::refusals {
 [[nodiscard]] Problem event_taken(std::string detail);        ///< 409
 [[nodiscard]] Problem other_reward(std::string detail);       ///< 409
 [[nodiscard]] Problem full(std::string detail);               ///< 409: as many users or items as there may be
+[[nodiscard]] Problem user_joined(std::string detail);        ///< 409: while the call was under way
 [[nodiscard]] Problem past_horizon(std::string detail);       ///< 410
 [[nodiscard]] Problem busy(std::string detail);               ///< 429, try again
 [[nodiscard]] Problem learning_behind(std::string detail);    ///< 429, try again

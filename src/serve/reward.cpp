@@ -61,6 +61,7 @@ class RewardsWrite final : public Write {
       record.user = request.user;
       record.item = request.item;
       record.context = request.context;
+      if (auto problem = state_.check_backlog(transaction.to_learn())) return *problem;
       return Accepted{.offset = transaction.put_to_learn(std::move(record))};
     }
     auto found = transaction.store().find(request.event);
@@ -80,6 +81,7 @@ class RewardsWrite final : public Write {
           fmt::format("event: \"{}\" was decided {:g} s ago (must be at most {:g}, the horizon)", request.event,
                       static_cast<double>(age) / 1e3, static_cast<double>(state_.options.horizon.count()) / 1e3));
     }
+    if (auto problem = state_.check_backlog(transaction.to_learn())) return *problem;
     record.decision = found->decision.offset;
     record.user = std::move(found->decision.user);
     record.item = std::move(found->decision.item);

@@ -98,7 +98,7 @@ void handle_rewards(Exchange& exchange) {
   }
   auto done = [&exchange, results, places = std::move(places)](std::vector<Result<Accepted>> later) {
     for (std::size_t index = 0; index < places.size(); ++index) (*results)[places[index]] = std::move(later[index]);
-    answers::append(exchange.answer().body, *results);
+    answers::append(exchange.answer().body, *results, exchange.site().service.learned());
     exchange.send();
   };
   if (good.empty()) {
@@ -236,7 +236,7 @@ void handle_ready(Exchange& exchange) {
   exchange.in_background(exchange.site().quick_workers, [&service = exchange.site().service]() -> Result<std::string> {
     const Status status = service.status();
     // Not every trouble keeps it from its work: without a new snapshot, say, the next start takes longer, and no more.
-    if (!status.ready && !status.trouble.empty()) return problems::not_ready(status.trouble);
+    if (!status.public_trouble.empty()) return problems::not_ready(status.public_trouble);
     if (!status.ready) {
       return problems::not_ready(
           fmt::format("it is catching up with its log: record {} of {}", status.learned, status.durable));

@@ -51,16 +51,18 @@ Snapshots::Ledger ledger(SqliteStore& store, Committer* committer) {
     in_transaction(store, [&] { store.remember(name, value); });
   };
   const auto have_noted = [note, committer](const std::string& name, const std::string& value) {
-    std::promise<void> written;
+    // Words go from thread to thread, not exceptions, whose memory both would have a hand in.
+    std::promise<std::string> reason;
     committer->between([&](Store&) {
+      std::string why_not;
       try {
         note(name, value);
-        written.set_value();
-      } catch (...) {
-        written.set_exception(std::current_exception());
+      } catch (const std::exception& error) {
+        why_not = error.what();
       }
+      reason.set_value(std::move(why_not));
     });
-    written.get_future().get();
+    if (const std::string why_not = reason.get_future().get(); !why_not.empty()) throw LogError(why_not);
   };
   const auto noted = [&store](const std::string& name) { return store.remembered(name); };
   if (committer == nullptr) return {.remember = note, .remembered = noted};
@@ -89,11 +91,36 @@ bool believes_alike(const BanditOptions& a, const BanditOptions& b) {
          a.forgetting == b.forgetting;
 }
 
+/// What a graph is known by, whatever the order of its users and edges.
+std::string fingerprint_of(const Graph& graph) {
+  constexpr std::uint64_t begin = 0xcbf29ce484222325U;  // FNV-1a
+  const auto hashed = [](std::uint64_t hash, std::string_view bytes) {
+    for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+    return hash;
+  };
+  const auto hash_of = [&](std::size_t user) {
+    return hashed(begin, graph.has_names() ? std::string(graph.names()[user]) : fmt::format("{}", user));
+  };
+  std::vector<std::uint64_t> users(graph.node_count());
+  std::uint64_t sum = 0;
+  for (std::size_t user = 0; user < users.size(); ++user) sum += users[user] = hash_of(user);
+  for (std::size_t user = 0; user < users.size(); ++user) {
+    const auto neighbours = graph.neighbours(user);
+    const auto weights = graph.weights(user);
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      const std::uint64_t ends = users[user] * users[neighbours[k]];  // the same from both
+      sum += hashed(begin, fmt::format("{} {}", ends, weights[k]));
+    }
+  }
+  return fmt::format("{} users and {} edges, {:016x}", graph.node_count(), graph.edge_count(), sum);
+}
+
 /// The bandit of the newest good snapshot. A new store gets the given bandit as its first, and the items.
 Snapshots::Loaded recover(Bandit given, const data::Items* items, SqliteStore& store, Snapshots& snapshots,
                           const std::function<void(std::string)>& warn) {
   if (!snapshots.find_first()) {
     if (items != nullptr) put_items(store, *items, given.options().dimension);
+    in_transaction(store, [&] { store.remember("graph", fingerprint_of(given.graph())); });
     snapshots.save(given, 0);
     return {.bandit = std::move(given), .offset = 0};
   }
@@ -112,6 +139,14 @@ Snapshots::Loaded recover(Bandit given, const data::Items* items, SqliteStore& s
     warn(
         "store: goes on with the ridge, coupling, Laplacian, intercept and forgetting that it began with, not with "
         "those asked for; a new store would have these");
+  }
+  if (const std::string began = store.remembered("graph"), now = fingerprint_of(given.graph());
+      warn && !began.empty() && began != now) {
+    const auto counts = [](const std::string& text) { return text.substr(0, text.find(',')); };
+    warn(fmt::format(
+        "graph: {}, which is another than the store began with ({}); the store goes on with its own, and PUT /v1/users "
+        "and /v1/edges change it",
+        counts(now), counts(began)));
   }
   // Only decisions depend on these, and a file does not hold the threads.
   loaded->bandit.set_exploration(given.exploration());
@@ -157,7 +192,8 @@ class ExpireWrite final : public Write {
 
   void write(Transaction& transaction) override {
     Store& store = transaction.store();
-    const auto overdue = store.overdue(store.now() - state_.options.horizon.count(), together);
+    const std::size_t room = state_.room_in_backlog(transaction.to_learn());
+    const auto overdue = store.overdue(store.now() - state_.options.horizon.count(), std::min(together, room));
     count_ = overdue.size();
     for (const Record& decision : overdue) {
       transaction.put_to_learn({.kind = RecordKind::expired,
@@ -204,7 +240,7 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
               // Everybody counts in the centre of a cluster of dynucb, which the rewards are compared with.
               {.joins_first = bandit.policy() != Policy::dynucb}),
       committer(store, [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); },
-                {.most_writes = options.most_writes}),
+                {.most_writes = options.most_writes, .warn = options.warn}),
       seed(options.seed != 0 ? options.seed : random_seed()),
       newest_snapshot(recovered_from) {
   snapshots.set_ledger(ledger(store, &committer));
@@ -281,7 +317,7 @@ bool Service::State::try_snapshot() {
 }
 
 void Service::State::expire() {
-  if (learner.backlog() >= options.backlog_limit || expiring.exchange(true)) return;
+  if (room_in_backlog() == 0 || expiring.exchange(true)) return;
   submit(std::make_unique<ExpireWrite>(*this));
 }
 
@@ -289,7 +325,7 @@ void Service::State::truncate() {
   const std::vector<Offset> kept = snapshots.offsets();
   if (kept.empty()) return;
   // An older snapshot may be needed, and with it the log after it.
-  const Offset before = std::min(store.first_since(store.now() - options.keep->count()), kept.front() + 1);
+  const Offset before = std::min(store.first_within(options.keep->count()), kept.front() + 1);
   if (before <= store.first()) return;
   committer.between([this, before](Store& its_store) {
     try {
@@ -338,11 +374,15 @@ std::optional<Problem> Service::State::check_reward(double reward) const {
   return refusals::invalid(fmt::format("reward: {} (must be between -1e100 and 1e100)", reward));
 }
 
-std::optional<Problem> Service::State::check_backlog() const {
-  const std::size_t backlog = learner.backlog();
-  if (backlog < options.backlog_limit) return std::nullopt;
+std::size_t Service::State::room_in_backlog(std::size_t being_written) const {
+  const std::size_t backlog = learner.backlog() + being_written;
+  return options.backlog_limit - std::min(options.backlog_limit, backlog);
+}
+
+std::optional<Problem> Service::State::check_backlog(std::size_t being_written) const {
+  if (room_in_backlog(being_written) > 0) return std::nullopt;
   return refusals::learning_behind(
-      fmt::format("{} rewards wait to be learned (must be below {})", backlog, options.backlog_limit));
+      fmt::format("{} rewards wait to be learned (must be below {})", options.backlog_limit, options.backlog_limit));
 }
 
 Draw Service::State::next_draw() { return {.seed = seed, .decision = draws.fetch_add(1, std::memory_order_relaxed)}; }

@@ -131,6 +131,8 @@ struct Status {
   std::size_t bytes = 0;     ///< of the bandit
   bool ready = false;
   std::string trouble = {};  ///< what is wrong, in words: the disk is full, ...; empty: nothing
+  /// Why it is not ready, for strangers: without names of files.
+  std::string public_trouble = {};
   // Counters since the start.
   std::uint64_t decisions = 0;
   std::uint64_t rewards_accepted = 0;
@@ -216,6 +218,8 @@ class Service {
   [[nodiscard]] std::vector<Record> newest(std::size_t count) const;
 
   [[nodiscard]] Status status() const;
+  /// Everything of the log up to here has been learned.
+  [[nodiscard]] Offset learned() const;
   /// Takes a snapshot now; for those who stop, and for tests.
   void take_snapshot();
   /// Waits until everything that is on disk has been learned.

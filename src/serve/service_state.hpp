@@ -36,7 +36,10 @@ struct Service::State {
   // What calls have in common; all give the reason why not.
   [[nodiscard]] std::optional<Problem> check_name(std::string_view field, std::string_view name) const;
   [[nodiscard]] std::optional<Problem> check_reward(double reward) const;
-  [[nodiscard]] std::optional<Problem> check_backlog() const;
+  /// Whether one more may wait, beside those that are just being written.
+  [[nodiscard]] std::optional<Problem> check_backlog(std::size_t being_written = 0) const;
+  /// How many rewards more may wait.
+  [[nodiscard]] std::size_t room_in_backlog(std::size_t being_written = 0) const;
   [[nodiscard]] Draw next_draw();
 
   ServiceOptions options;

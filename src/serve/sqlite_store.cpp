@@ -172,6 +172,7 @@ struct SqliteStore::State {
           "the clock is {} ms behind the newest record of {}; time goes on from that record, and horizons with it",
           clock.behind(), writer.file().string()));
     }
+    note_silence();
     sqlite3_wal_hook(
         writer.handle(),
         [](void* its_checkpointer, sqlite3*, const char*, int pages) {
@@ -179,6 +180,20 @@ struct SqliteStore::State {
           return SQLITE_OK;
         },
         &checkpointer);
+  }
+
+  /// A long time without records before this start is remembered; what is kept for a while is kept for longer then.
+  void note_silence() {
+    constexpr std::int64_t day = 24 * 3'600 * 1'000;
+    if (clock.ahead() <= day) return;
+    writer.run(fmt::format("INSERT INTO meta VALUES ('silence {0}', {1}) ON CONFLICT (name) DO UPDATE SET value = {1}",
+                           next, clock.ahead())
+                   .c_str());
+    if (!options.warn) return;
+    options.warn(fmt::format(
+        "the clock is {} days ahead of the newest record of {}; if it is wrong, stop the server and set it: decisions "
+        "expire by it, and records get its time",
+        clock.ahead() / day, writer.file().string()));
   }
 
   /// A connection that only reads, taken from those that are free or made anew.
@@ -382,12 +397,15 @@ void SqliteStore::truncate(Offset before) {
                          "(SELECT event FROM early WHERE decision >= ? ORDER BY event LIMIT 1)");
   Statement remove_open(state.writer, "DELETE FROM open WHERE decision < ?");
   Statement remove_rewarded(state.writer, "DELETE FROM rewarded WHERE decision < ?");
+  Statement remove_silences(state.writer,
+                            "DELETE FROM meta WHERE name LIKE 'silence %' AND CAST(substr(name, 9) AS INTEGER) <= ?");
   Statement remove(state.writer, "DELETE FROM log WHERE offset < ?");
   while (state.first < before) {
     const Offset until = std::min(before, state.first + piece);
     begin();
     try {
-      for (Statement* statement : {&remove_events, &remove_early, &remove_open, &remove_rewarded, &remove}) {
+      for (Statement* statement :
+           {&remove_events, &remove_early, &remove_open, &remove_rewarded, &remove_silences, &remove}) {
         statement->bind(1, static_cast<std::int64_t>(until));
         statement->run();
       }
@@ -463,6 +481,24 @@ Offset SqliteStore::first_since(std::int64_t time) const {
     }
     return low;
   });
+}
+
+Offset SqliteStore::first_within(std::int64_t milliseconds) const {
+  std::vector<std::pair<Offset, std::int64_t>> silences;  // before which record, and how long; the newest first
+  state_->reading([&](State::Reader& reader) {
+    Statement all(
+        reader.database,
+        "SELECT CAST(substr(name, 9) AS INTEGER), value FROM meta WHERE name LIKE 'silence %' ORDER BY 1 DESC");
+    while (all.step()) silences.emplace_back(static_cast<Offset>(all.integer(0)), all.integer(1));
+  });
+  std::int64_t time = now() - milliseconds;
+  Offset first = first_since(time);
+  for (const auto& [before, length] : silences) {
+    if (first > before) break;  // some that came after it are too old already
+    time -= length;
+    first = std::min(before, first_since(time));
+  }
+  return first;
 }
 
 void SqliteStore::items(const std::function<void(std::string_view name, std::vector<double> context)>& visit) const {

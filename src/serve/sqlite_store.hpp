@@ -62,6 +62,9 @@ class SqliteStore final : public Store {
   [[nodiscard]] std::vector<Record> newest(std::size_t count) const;
   /// The offset of the first record at or after that time; end() if there is none. Any thread.
   [[nodiscard]] Offset first_since(std::int64_t time) const;
+  /// The offset of the first record that is not older than so many milliseconds. A silence of more than a day before a
+  /// start does not count, because nobody can tell it from a clock that was wrong then. Any thread.
+  [[nodiscard]] Offset first_within(std::int64_t milliseconds) const;
   /// Calls `visit` with every item there is, by name. Any thread.
   void items(const std::function<void(std::string_view name, std::vector<double> context)>& visit) const;
 

@@ -1,7 +1,10 @@
 // What the calls do, over real sockets.
 
+#include "faulty_vfs.hpp"
 #include "http_fixture.hpp"
 
+#include <mutex>
+#include <sqlite3.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +13,8 @@
 
 namespace goblin::serve {
 namespace {
+
+using ::testing::HasSubstr;
 
 class HttpCalls : public HttpFixture {
  protected:
@@ -173,8 +178,50 @@ TEST_F(HttpFixture, a_server_that_cannot_take_a_snapshot_can_still_be_used) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     trouble = client.call("GET", "/v1/status").json().value("trouble", "");
   }
-  EXPECT_THAT(trouble, ::testing::HasSubstr("no snapshot could be saved"));
+  EXPECT_THAT(trouble, HasSubstr("no snapshot could be saved"));
   EXPECT_EQ(client.call("GET", "/readyz").status, 200);
+}
+
+TEST_F(HttpFixture, strangers_hear_that_it_cannot_be_used_and_nothing_of_its_files) {
+  FaultyVfs vfs;
+  ServiceOptions service;
+  service.store = folder_ / "store";
+  service.vfs = vfs.name();
+  std::string warnings;
+  std::mutex mutex;
+  service.warn = [&](const std::string& words) {
+    const std::lock_guard lock(mutex);
+    warnings += words;
+  };
+  service_ = std::make_unique<Service>(Bandit::gob_lin(named_cliques(), {.dimension = 3}), nullptr, service);
+  start();
+  auto client = connect();
+  vfs.fail_with(SQLITE_FULL);
+  EXPECT_EQ(client.call("POST", "/v1/select", a_select).problem(), "store-unavailable");
+  const auto ready = client.call("GET", "/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_EQ(ready.problem(), "not-ready");
+  EXPECT_EQ(ready.detail(), "the store cannot be written (/v1/status says why)");
+  EXPECT_THAT(client.call("GET", "/v1/status").json().value("trouble", ""), HasSubstr("log.sqlite"));
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_THAT(warnings, HasSubstr("log.sqlite")) << "the operator's log says why";
+  }
+  vfs.fail_with(0);
+  while (client.call("GET", "/readyz").status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  stop();
+  service_.reset();
+}
+
+TEST_F(HttpCalls, rewards_that_are_all_refused_say_how_far_learning_is) {
+  auto client = connect();
+  client.call("POST", "/v1/rewards", R"([{"user":"u1","context":[1,0,0],"reward":1}])");
+  service_->wait_until_learned();
+  for (const char* refused : {R"([{"event":"g-99","reward":1}])", R"([{"event":7,"reward":1},{"reward":1}])"}) {
+    const auto answer = client.call("POST", "/v1/rewards", refused).json();
+    EXPECT_GE(answer["results"][0].value("status", 0), 400);
+    EXPECT_EQ(answer.value("learned", -1), 1) << refused;
+  }
 }
 
 TEST_F(HttpCalls, the_newest_come_first) {
@@ -207,6 +254,12 @@ TEST_F(HttpCalls, the_log_is_streamed_in_pages) {
   EXPECT_EQ(client.call("GET", "/v1/log?from=3000").body,
             answer.body.substr(answer.body.rfind("\n", answer.body.size() - 2) + 1));
   EXPECT_EQ(client.call("GET", "/v1/log?from=100000").body, "");
+  const auto head = client.call("HEAD", "/v1/log?from=1");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.fields.count("content-length"), 0) << "GET has none, and the body is not empty";
+  EXPECT_EQ(head.fields.at("transfer-encoding"), "chunked");
+  EXPECT_EQ(head.fields.at("content-type"), "application/jsonl");
+  EXPECT_EQ(client.call("HEAD", "/v1/log?from=-1").status, 400);
   EXPECT_EQ(client.call("GET", "/v1/log?from=-1").problem(), "invalid-parameter");
   EXPECT_EQ(client.call("GET", "/livez").status, 200);  // the connection is as it was
   auto old = connect();
@@ -214,6 +267,13 @@ TEST_F(HttpCalls, the_log_is_streamed_in_pages) {
   const auto plain = old.receive();
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->body, answer.body);
+  auto old_head = connect();
+  old_head.send("HEAD /v1/log HTTP/1.0\r\n\r\n");
+  const auto no_body = old_head.receive();
+  ASSERT_TRUE(no_body);
+  EXPECT_EQ(no_body->fields.count("content-length"), 0);
+  EXPECT_EQ(no_body->fields.count("transfer-encoding"), 0);
+  EXPECT_EQ(no_body->body, "");
 }
 
 TEST_F(HttpCalls, files_are_kept_by_their_tag) {

@@ -101,6 +101,33 @@ TEST_F(RacesTest, somebody_new_joins_once_whoever_asks_and_however) {
   expect_same(service.bandit().snapshot(), whole);
 }
 
+TEST_F(RacesTest, a_cluster_that_was_accepted_is_the_one_that_the_user_has) {
+  const std::vector<NodeId> clusters = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
+  Service service(Bandit::make(Policy::gob_lin_macro, named_cliques(), clusters, {.dimension = 3}), nullptr, options_);
+  constexpr int rounds = 300;
+  std::vector<std::string> problems(rounds);
+  at_once(service, 2, rounds, [&](Caller& caller, std::size_t thread, int round) {
+    const std::string user = fmt::format("new{}", round);
+    if (thread == 0) {
+      good(caller.select(request_for(user, 1)));
+    } else {
+      problems[static_cast<std::size_t>(round)] = problem_of(caller.put_user({.user = user, .cluster = 1}));
+    }
+  });
+  service.wait_until_learned();
+  for (int round = 0; round < rounds; ++round) {
+    const std::string user = fmt::format("new{}", round);
+    const std::string& problem = problems[static_cast<std::size_t>(round)];
+    if (problem == "accepted") {
+      EXPECT_EQ(service.bandit().cluster(user), NodeId{1}) << user;
+    } else {
+      EXPECT_THAT(problem, testing::AnyOf(testing::StartsWith("409 user-joined: cluster: 1"),
+                                          testing::StartsWith("400 invalid-field: cluster: 1")));
+      EXPECT_NE(service.bandit().cluster(user), NodeId{1}) << user;
+    }
+  }
+}
+
 TEST_F(RacesTest, the_end_waits_for_what_is_under_way_and_answers_everything) {
   for (int round = 0; round < 5; ++round) {
     auto service = std::make_unique<Service>(bandit(), nullptr, options_);

@@ -1,7 +1,9 @@
 #include "serve/service.hpp"
 
+#include "serve/sqlite.hpp"
 #include "service_fixture.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -517,6 +519,79 @@ TEST_F(ServiceTest, decisions_that_are_answered_first_are_on_disk_soon_and_names
   good(Caller(*service).reward("g-1-2", 1.0));
 }
 
+TEST_F(ServiceTest, decisions_that_come_faster_than_they_are_written_wait_and_are_not_refused) {
+  constexpr std::size_t callers = 4;
+  constexpr std::size_t each = 2'000;
+  options_.durable_decisions = false;
+  options_.most_writes = 64;
+  const auto service = start();
+  std::atomic<std::size_t> waited = 0;
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < callers; ++thread) {
+    threads.emplace_back([&, thread] {
+      Caller caller(*service);
+      for (std::size_t k = 0; k < each; ++k) {
+        const auto result = caller.select(request_for("u1", k * callers + thread));
+        ASSERT_EQ(problem_of(result), "accepted") << k;
+        const Decided& decided = std::get<Decided>(result);
+        if (decided.offset == 0) continue;
+        EXPECT_EQ(decided.event, fmt::format("g-{}", decided.offset));
+        ++waited;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(waited, 0);
+  EXPECT_LT(waited, callers * each);
+  good(Caller(*service).put_item({.item = "last", .context = {1.0, 0.0, 0.0}}));
+  EXPECT_EQ(service->status().end, callers * each + 2);
+}
+
+TEST_F(ServiceTest, no_batch_makes_more_wait_to_be_learned_than_may) {
+  options_.backlog_limit = 5;
+  const auto service = start();
+  Caller caller(*service);
+  const std::vector<RewardRequest> batch(20, {.user = "u1", .context = {1.0, 0.5, 0.25}, .reward = 1.0});
+  const auto results = caller.rewards(batch);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (k < 5) {
+      EXPECT_EQ(problem_of(results[k]), "accepted") << k;
+    } else {
+      EXPECT_THAT(problem_of(results[k]),
+                  StartsWith("429 learning-behind: 5 rewards wait to be learned (must be below"))
+          << k;
+    }
+  }
+  service->wait_until_learned();
+  EXPECT_EQ(service->bandit().rewards(), 5);
+}
+
+TEST_F(ServiceTest, no_more_decisions_expire_at_once_than_may_wait_to_be_learned) {
+  options_.horizon = 100ms;
+  options_.backlog_limit = 5;
+  options_.durable_decisions = false;
+  const auto service = start();
+  {
+    Caller caller(*service);
+    for (std::uint64_t k = 0; k < 50; ++k) good(caller.select(request_for("u1", k)));
+  }
+  std::size_t most = 0;
+  while (service->status().rewards_expired < 50) most = std::max(most, service->status().backlog);
+  EXPECT_LE(most, 5);
+  Offset last = 0;
+  std::size_t together = 0;  // records of the same time are of the same transaction
+  std::size_t most_together = 0;
+  std::int64_t time = 0;
+  for (const Record& record : service->newest(200)) {
+    if (record.kind != RecordKind::expired) continue;
+    together = record.time == time && record.offset + 1 == last ? together + 1 : 1;
+    most_together = std::max(most_together, together);
+    time = record.time;
+    last = record.offset;
+  }
+  EXPECT_LE(most_together, 5);
+}
+
 TEST_F(ServiceTest, rewards_are_refused_while_too_many_wait_to_be_learned) {
   options_.backlog_limit = 0;
   const auto service = start();
@@ -549,6 +624,62 @@ TEST_F(ServiceTest, options_that_a_store_does_not_take_over_are_said) {
   EXPECT_TRUE(warnings_.empty());
   Service(bandit({.dimension = 3, .forgetting = {.window = 5}}), nullptr, options_);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("forgetting that it began with")));
+}
+
+TEST_F(ServiceTest, another_graph_than_the_store_began_with_is_said) {
+  good(Caller(*start()).put_edge("u0", "u9"));
+  start();
+  EXPECT_TRUE(warnings_.empty());
+  // The same one in another order.
+  std::vector<Edge> edges = named_cliques().edges();
+  Names names;
+  for (std::size_t k = 12; k-- > 0;) names.insert(fmt::format("u{}", k));
+  for (Edge& edge : edges) edge = {.a = 11 - edge.b, .b = 11 - edge.a, .weight = edge.weight};
+  Service(Bandit::gob_lin(Graph(names, edges), {.dimension = 3}), nullptr, options_);
+  EXPECT_TRUE(warnings_.empty());
+  Service(Bandit::gob_lin(named_cliques(3, 5), {.dimension = 3}), nullptr, options_);
+  ASSERT_THAT(warnings_, ElementsAre(AllOf(HasSubstr("graph: 15 users and 30 edges"), HasSubstr("began with"))));
+  edges.back().weight = 2.0;
+  Service(Bandit::gob_lin(Graph(names, edges), {.dimension = 3}), nullptr, options_);
+  EXPECT_EQ(warnings_.size(), 2);
+}
+
+TEST_F(ServiceTest, a_clock_far_ahead_does_not_throw_the_log_away) {
+  options_.keep = options_.horizon;
+  options_.snapshots_kept = 1;
+  options_.default_reward = std::nullopt;
+  const auto is_kept = [&](std::size_t records) {
+    // The log is looked through at once after a start.
+    const auto service = start();
+    std::this_thread::sleep_for(300ms);
+    EXPECT_EQ(service->newest(100).size(), records);
+    good(Caller(*service).put_item({.item = fmt::format("i{}", records), .context = {1.0, 0.0, 0.0}}));
+  };
+  {
+    const auto service = start();
+    Caller caller(*service);
+    for (std::uint64_t k = 0; k < 10; ++k) good(caller.reward(good(caller.select(request_for("u1", k))).event, 1.0));
+  }
+  const auto years_pass = [&] {
+    Database database(options_.store / "log.sqlite", {});
+    database.run("UPDATE log SET time = time - 100000000000");
+  };
+  years_pass();
+  is_kept(20);
+  {
+    const std::lock_guard lock(warnings_mutex_);
+    EXPECT_THAT(warnings_, testing::Contains(HasSubstr("days ahead of the newest record")));
+  }
+  // Once more: the clock is still wrong, and the newest record has its time.
+  is_kept(21);
+  years_pass();
+  is_kept(22);
+  // Time that is seen to pass counts.
+  options_.horizon = 10ms;
+  options_.keep = 100ms;
+  const auto service = start();
+  for (int k = 0; k < 500 && service->newest(100).size() > 1; ++k) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(service->newest(100).size(), 1);
 }
 
 TEST_F(ServiceTest, a_store_of_another_bandit_is_refused) {
