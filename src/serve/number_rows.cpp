@@ -46,6 +46,10 @@ class Reader {
 
   [[nodiscard]] std::size_t read() const { return static_cast<std::size_t>(at_ - begin_); }
   [[nodiscard]] bool take(char one) {
+    if (at_ < end_ && *at_ == one) {  // nearly always
+      ++at_;
+      return true;
+    }
     while (at_ < end_ && is_space(*at_)) ++at_;
     if (at_ >= end_ || *at_ != one) return false;
     ++at_;
@@ -57,7 +61,7 @@ class Reader {
     const bool negative = at_ < end_ && *at_ == '-';
     if (negative) ++at_;
     std::uint64_t value = 0;
-    const std::size_t whole = run(value);
+    const std::size_t whole = has_one_digit() ? one_digit(value) : run(value);
     if (whole == 0 || (whole > 1 && at_[-static_cast<std::ptrdiff_t>(whole)] == '0')) return false;
     std::size_t decimals = 0;
     if (at_ < end_ && *at_ == '.') {
@@ -83,6 +87,14 @@ class Reader {
   }
 
  private:
+  /// A digit and a point, as most numbers begin.
+  [[nodiscard]] bool has_one_digit() const {
+    return end_ - at_ >= 2 && at_[1] == '.' && static_cast<unsigned char>(*at_ - '0') < 10;
+  }
+  std::size_t one_digit(std::uint64_t& value) {
+    value = static_cast<std::uint64_t>(*at_++ - '0');
+    return 1;
+  }
   /// Takes all digits, and puts them behind those of the value; says how many there were. The value of more than
   /// `most_digits` means nothing.
   std::size_t run(std::uint64_t& value) {
