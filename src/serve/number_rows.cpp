@@ -59,7 +59,7 @@ class Reader {
     while (at_ < end_ && is_space(*at_)) ++at_;
     const char* const first = at_;
     const bool negative = at_ < end_ && *at_ == '-';
-    if (negative) ++at_;
+    at_ += static_cast<std::ptrdiff_t>(negative);
     std::uint64_t value = 0;
     const std::size_t whole = has_one_digit() ? one_digit(value) : run(value);
     if (whole == 0 || (whole > 1 && at_[-static_cast<std::ptrdiff_t>(whole)] == '0')) return false;
@@ -78,8 +78,9 @@ class Reader {
     }
     if (at_ > end_) return false;  // digits that happen to stand behind the text
     if (!has_exponent && whole + decimals <= most_digits) {
-      const double size = static_cast<double>(value) / powers[decimals];
-      out = negative ? -size : size;
+      // The sign without a branch: nobody can predict it.
+      const double size = static_cast<double>(static_cast<std::int64_t>(value)) / powers[decimals];
+      out = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | (static_cast<std::uint64_t>(negative) << 63U));
       return true;
     }
     const auto [stop, error] = std::from_chars(first, at_, out);
