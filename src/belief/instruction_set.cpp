@@ -34,8 +34,12 @@ std::vector<Variant> usable_variants() {
   std::vector<Variant> usable;
 #ifdef GOBLIN_ENGINE_VARIANTS
   __builtin_cpu_init();
+#ifdef GOBLIN_HAS_X86_64_V4
   if (__builtin_cpu_supports("x86-64-v4")) usable.push_back({"x86-64-v4", goblin_engine_factory_x86_64_v4});
+#endif
+#ifdef GOBLIN_HAS_X86_64_V3
   if (__builtin_cpu_supports("x86-64-v3")) usable.push_back({"x86-64-v3", goblin_engine_factory_x86_64_v3});
+#endif
   usable.push_back({"x86-64", goblin_engine_factory_x86_64});
 #else
   usable.push_back({"plain", goblin_engine_factory_plain});
