@@ -3,6 +3,7 @@
 #include "bandit_options.hpp"
 #include "commands.hpp"
 #include "data_options.hpp"
+#include "evaluate.hpp"
 #include "events.hpp"
 #include "gnuplot.hpp"
 #include "goblin/error.hpp"
@@ -18,6 +19,7 @@
 #include "signals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -39,6 +41,8 @@ struct Request {
   std::size_t dimension = 0;
   bool intercept = false;
   std::string unknown = "error";
+  bool replay = false;
+  bool uniform = false;
   std::string out;
   bool json = false;
   offline::TuneOptions options;
@@ -46,8 +50,10 @@ struct Request {
 
 /// The rewards of a log, and its users.
 struct Log {
+  std::string name;
   Graph graph;
   Labels labels;
+  std::shared_ptr<const data::Items> items;
   std::size_t dimension = 0;
   std::vector<NodeId> users;
   std::vector<double> contexts;
@@ -56,6 +62,9 @@ struct Log {
   std::size_t skipped = 0;      // rewards of users who are not in the graph
   std::size_t added = 0;        // users
 };
+
+/// How the binary form of a log begins.
+constexpr std::string_view binary_beginning = "\x89GOE\r";
 
 /// The numbers in a context, from the beginning of a log that can be read again. 0 where it has no line.
 std::size_t dimension_at_the_beginning(const std::string& path) {
@@ -69,7 +78,7 @@ std::size_t dimension_at_the_beginning(const std::string& path) {
     found = line.find_first_not_of(" \t\r") != std::string::npos;
   }
   if (!found) return 0;
-  if (line.starts_with("\x89GOE\r")) {
+  if (line.starts_with(binary_beginning)) {
     in.seekg(dimension_at);
     std::size_t dimension = 0;
     for (unsigned shift = 0; shift < 64 && in; shift += 8) {
@@ -162,13 +171,19 @@ Log read_log(const Request& request) {
   Log log;
   log.graph = read_edge_file(request.graph, request.edges);
   if (!request.labels.empty()) std::tie(log.graph, log.labels) = read_label_file(request.labels, log.graph);
-  const auto items = read_items(request.items);
-  const std::string name = request.events == "-" ? "standard input" : request.events;
+  log.items = read_items(request.items);
+  log.name = request.events == "-" ? "standard input" : request.events;
+  const std::string& name = log.name;
   auto source = open_bytes(request.events);
-  log.dimension = dimension_with(items.get(), request.dimension);
+  log.dimension = dimension_with(log.items.get(), request.dimension);
+  // Looking at the beginning of a pipe takes it away.
+  const bool is_file = request.events != "-" && std::filesystem::is_regular_file(request.events);
+  if (request.replay && !is_file) {
+    throw std::invalid_argument(
+        fmt::format("--replay: {} is no file (must be one: the log is read again for every policy)", name));
+  }
   if (log.dimension == 0) {
-    // Looking at the beginning of a pipe takes it away.
-    if (request.events == "-" || !std::filesystem::is_regular_file(request.events)) {
+    if (!is_file) {
       throw std::invalid_argument(
           "--dimension: is not known (must be given where the log is no file: how many numbers a context has)");
     }
@@ -176,7 +191,7 @@ Log read_log(const Request& request) {
     if (log.dimension == 0) throw too_few(name, log);
   }
   constexpr std::size_t most_waiting = 100'000;
-  RewardLog reader(format_of(std::move(source), log.dimension, name, items), 1, most_waiting);
+  RewardLog reader(format_of(std::move(source), log.dimension, name, log.items), 1, most_waiting);
   LogReader rewards(request, name, log);
   for (bool more = true; more && !interrupted();) {
     const RewardLog::Next next = reader.next();
@@ -188,6 +203,87 @@ Log read_log(const Request& request) {
   if (request.intercept) ++log.dimension;
   return log;
 }
+
+/// How probable it was that a decision would show what it showed, as far as anybody knows.
+std::optional<double> probability_of(const Event& event, std::size_t candidates, bool uniform) {
+  if (!uniform) return event.probability;
+  constexpr double rounding = 1e-6;
+  const double equal = 1.0 / static_cast<double>(candidates);
+  if (event.probability && std::abs(*event.probability - equal) > rounding * equal) {
+    throw std::invalid_argument(fmt::format("'probability' is {} (must be 1 / {} with --uniform, or leave that out)",
+                                            *event.probability, candidates));
+  }
+  return equal;
+}
+
+/// Reads a log again, line by line, with the candidates that read_log leaves out because they take much memory.
+class RoundReader {
+ public:
+  RoundReader(const Request& request, const Log& log)
+      : request_(request),
+        log_(log),
+        dimension_(log.dimension - (request.intercept ? 1 : 0)),
+        reader_(dimension_, log.items) {}
+
+  void read(const std::function<void(const offline::LoggedRound&)>& take) {
+    std::ifstream file(request_.events, std::ios::binary);
+    if (!file) throw DataError(log_.name, 0, "the file cannot be opened");
+    LogLines lines(file, log_.name);
+    if (const auto first = lines.peek(); first && first->starts_with(binary_beginning)) return;  // it has no candidates
+    std::size_t rewards = 0;
+    for (std::string line; lines.next(line);) {
+      const auto round = round_of(line, lines.number());
+      if (!round) continue;
+      ++rewards;
+      take(*round);
+    }
+    if (rewards != log_.rewards.size()) {
+      throw DataError(log_.name, 0,
+                      fmt::format("has {} rewards, and had {} before (must not change while it is read)", rewards,
+                                  log_.rewards.size()));
+    }
+  }
+
+ private:
+  /// None of a line that holds no reward, or one of a user who is left out.
+  std::optional<offline::LoggedRound> round_of(const std::string& line, std::size_t number) {
+    try {
+      const Event& event = reader_.read(line);
+      if (event.kind != Event::Kind::logged && event.kind != Event::Kind::learn) return std::nullopt;
+      const auto user = log_.graph.names().find(event.user);
+      if (!user) return std::nullopt;
+      const bool is_decision = event.kind == Event::Kind::logged;
+      const std::size_t candidates = event.contexts.size() / dimension_;
+      return offline::LoggedRound{
+          .user = *user,
+          .contexts = with_intercept(event),
+          .action = event.action,
+          .reward = event.rewards.front(),
+          .is_decision = is_decision,
+          .probability = is_decision ? probability_of(event, candidates, request_.uniform) : std::nullopt,
+          .place = number};
+    } catch (const std::invalid_argument& error) {
+      throw DataError(log_.name, number, error.what());
+    }
+  }
+
+  std::span<const double> with_intercept(const Event& event) {
+    if (!request_.intercept) return event.contexts;
+    contexts_.clear();
+    for (std::size_t at = 0; at < event.contexts.size(); at += dimension_) {
+      const auto context = std::span(event.contexts).subspan(at, dimension_);
+      contexts_.insert(contexts_.end(), context.begin(), context.end());
+      contexts_.push_back(1.0);
+    }
+    return contexts_;
+  }
+
+  const Request& request_;
+  const Log& log_;
+  std::size_t dimension_;
+  EventReader reader_;
+  std::vector<double> contexts_;
+};
 
 /// The files, as every command has them.
 std::string files_of(const Request& request, bool with_labels) {
@@ -203,6 +299,8 @@ std::string command_of(const Request& request) {
   std::string text = "goblin tune" + files_of(request, true) + " --events " + shell_word(request.events);
   for (const std::string& policy : request.policies) text += " --policy " + policy;
   if (request.unknown != "error") text += " --unknown " + request.unknown;
+  if (request.replay) text += " --replay";
+  if (request.uniform) text += " --uniform";
   if (request.options.rewirings != offline::TuneOptions().rewirings) {
     text += fmt::format(" --rewirings {}", request.options.rewirings);
   }
@@ -231,17 +329,38 @@ Json json_of(const offline::Gain& interval) {
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
 }
 
+Json json_of(const std::optional<offline::AlphaReplay>& replay) {
+  if (!replay) return nullptr;
+  Json alphas = Json::array();
+  for (std::size_t k = 0; k < replay->tried.size(); ++k) {
+    const offline::TriedAlpha& tried = replay->tried[k];
+    alphas.push_back({{"alpha", tried.alpha},
+                      {"of_noise", tried.of_noise},
+                      {"value", tried.value.mean},
+                      {"low", tried.value.low},
+                      {"high", tried.value.high},
+                      {"gain", json_of(tried.gain)},
+                      {"matched", tried.matched},
+                      {"effective_sample_size", tried.effective_sample_size},
+                      {"trusted", tried.trusted},
+                      {"chosen", replay->chosen == k}});
+  }
+  return {{"answer", offline::name_of(replay->answer)}, {"reason", replay->reason}, {"alphas", std::move(alphas)}};
+}
+
 Json json_of(const offline::TunedPolicy& tuned, const std::string& options) {
   Json object = {{"policy", name_of(tuned.policy)}, {"ridge", tuned.ridge}, {"coupling", json_number(tuned.coupling)}};
   if (tuned.hub_weight) object["hub_weight"] = *tuned.hub_weight;
   object["noise"] = tuned.noise;
   object["alpha"] = tuned.alpha;
+  object["alpha_by"] = tuned.alpha_by_replay() ? "replay" : "noise";
   object["log_likelihood"] = tuned.log_likelihood;
   object["standard_error"] = tuned.standard_error;
   object["by_validation"] = tuned.by_validation;
   object["at_limit"] = tuned.at_limit;
   object["squared_error"] = tuned.squared_error;
   object["log_loss"] = tuned.log_loss;
+  object["replay"] = json_of(tuned.replay);
   object["options"] = options;
   return object;
 }
@@ -313,7 +432,13 @@ offline::TuneResult tune(const Request& request, const Log& log) {
     if (interrupted()) throw Interrupted();
     progress.show(static_cast<std::uint64_t>(100.0 * share));
   };
-  return offline::tune(log.graph, {log.users, log.contexts, log.rewards}, options);
+  RoundReader rounds(request, log);
+  if (request.replay) options.replay = [&rounds](const auto& take) { rounds.read(take); };
+  try {
+    return offline::tune(log.graph, {log.users, log.contexts, log.rewards}, options);
+  } catch (const offline::BadRound& error) {
+    throw DataError(log.name, error.place, error.what());
+  }
 }
 
 void write_report(const Request& request, const offline::TuneResult& result, const Json& json,
@@ -384,6 +509,11 @@ void add_tune(CLI::App& app) {
   command->add_option("--unknown", options->unknown, "Users who are not in the graph: error, add or skip")
       ->check(CLI::IsMember({"error", "add", "skip"}))
       ->capture_default_str();
+  auto* replay = command->add_flag(
+      "--replay", options->replay,
+      "Look for alpha by what the policies would have earned in the log's decisions, where it allows that");
+  command->add_flag("--uniform", options->uniform, "The log chose every candidate with the same probability")
+      ->needs(replay);
   command->add_option("--rewirings", options->options.rewirings, "Graphs with other edges to compare with")
       ->check(whole_number())
       ->capture_default_str();

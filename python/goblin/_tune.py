@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._evaluate import _column, _columns, _contexts, _numbers, _table, _whole
+from ._evaluate import _column, _columns, _contexts, _numbers, _probabilities, _table, _whole
 from ._experiment import Columns, _axes
 from ._graph import Graph, graph_of, labels_of
 from ._types import UnknownUser
 
-_FRAMES = ("policies", "tried", "curve", "comparisons", "user_gains", "by_cluster", "by_degree", "by_rewards")
+_FRAMES = ("policies", "tried", "alphas", "curve", "comparisons", "user_gains", "by_cluster", "by_degree", "by_rewards")
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +41,11 @@ class Tuning:
         squared error up to so many rewards, ``comparisons`` the gain of ``gob.lin`` over its rivals, ``user_gains``
         that over ``linucb-ind`` for each user, and ``by_cluster``, ``by_degree`` and ``by_rewards`` the same for
         groups of users. A gain is how much smaller the squared error is, a reward, between ``low`` and ``high`` (95 %).
+
+        After ``tune(..., replay=True)``, ``alphas`` has what a decision would have earned with each alpha, ``value``,
+        and how much more that is than with the noise as alpha, ``gain``, between ``gain_low`` and ``gain_high`` (99 %).
+        In ``policies``, ``replay`` says what came of it ("another", "noise", "not decided" or "not done"), and
+        ``replay_reason`` why.
         """
         if table not in self.tables:
             raise ValueError(f"table: {table!r} (must be one of {', '.join(_FRAMES)})")
@@ -97,6 +102,8 @@ def tune(
     clusters: Any = None,
     intercept: bool = False,
     unknown: str = "error",
+    replay: bool = False,
+    uniform: bool = False,
     rewirings: int = 5,
     seed: int = 0,
     threads: int = 0,
@@ -119,6 +126,9 @@ def tune(
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
     intercept : contexts get a constant 1
     unknown : for users who are not in the graph: ``"error"``, ``"add"`` (without friends) or ``"skip"`` (their rewards)
+    replay : alpha is looked for by what the policies would have earned in the log's decisions, where it allows that: it
+        needs ``contexts`` or ``items``, ``action`` and ``probability``. Without it, alpha is the noise
+    uniform : for ``replay``: the log chose every candidate with the same probability, and has no ``probability``
     rewirings : how many graphs with the same degrees and other edges the graph is compared with
     seed : of these graphs and of the bootstrap
     threads : 0 stands for as many as the machine has; the result is the same
@@ -138,20 +148,32 @@ def tune(
     """
     graph = graph_of(edges)
     table = _table(log)
-    contexts = _shown(table, features, items)
+    if uniform and not replay:
+        raise ValueError("uniform: True (must be False without replay=True)")
+    candidates, ends, actions = _candidates(table, features, items)
     rewards = _numbers(_column(table, "reward"), "reward")
     graph, users, known = _users_in(graph, table["user"], unknown)
     if intercept:
-        contexts = np.column_stack([contexts, np.ones(len(contexts))])
+        candidates = np.column_stack([candidates, np.ones(len(candidates))])
+    counts = np.diff(ends, prepend=0)
+    contexts = candidates[ends - counts + np.maximum(actions, 0)]
+    rounds = _rounds(table, candidates, counts, actions, known, uniform) if replay else None
     labels = None if clusters is None else labels_of(graph, clusters, seed)
     names = [policies] if isinstance(policies, str) else [str(policy) for policy in policies]
-    raw = _core.tune(graph, users[known], contexts[known], rewards[known], names, labels, rewirings, seed, threads)
+    raw = _core.tune(
+        graph, users[known], contexts[known], rewards[known], names, labels, rewirings, seed, threads, rounds
+    )
     tables = {name: _columns(raw.pop(name)) for name in _FRAMES}
     return Tuning(**raw, tables=tables)
 
 
-def _shown(table: dict[str, Any], features: Sequence[str] | None, items: Any) -> NDArray[np.float64]:
-    """The context of what was shown, for each row."""
+def _candidates(
+    table: dict[str, Any], features: Sequence[str] | None, items: Any
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """All contexts below each other, where those of each row end, and which of them was shown.
+
+    That is -1 where the row has the context of what was shown and nothing else.
+    """
     forms = [name for name in ("contexts", "items", "context", "item") if name in table]
     if features is not None or not forms:
         others = [name for name in table if name not in ("user", "reward", "action", "probability")]
@@ -160,20 +182,46 @@ def _shown(table: dict[str, Any], features: Sequence[str] | None, items: Any) ->
             raise ValueError(
                 "log: no column has numbers of a context (must have context, item, contexts or some others)"
             )
-        return np.column_stack([_numbers(_column(table, name), name) for name in names])
+        columns = np.column_stack([_numbers(_column(table, name), name) for name in names])
+        return columns, np.arange(1, len(columns) + 1), np.full(len(columns), -1)
     first = table[forms[0]][0] if len(table["user"]) else []
     dimension = _dimension(forms[0], first, items)
     contexts, ends, one_each = _contexts(table, items, dimension)
     if one_each:
-        return contexts
+        return contexts, ends, np.full(len(ends), -1)
     actions = _whole(_column(table, "action"), "action")
     counts = np.diff(ends, prepend=0)
     wrong = np.flatnonzero((actions < 0) | (actions >= counts))
     if wrong.size:
         row = int(wrong[0])
         raise ValueError(f"row {row}: action: {actions[row]} (must be a whole number from 0 to {counts[row] - 1})")
-    shown: NDArray[np.float64] = contexts[ends - counts + actions]
-    return shown
+    return contexts, ends, actions
+
+
+def _rounds(
+    table: dict[str, Any],
+    candidates: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    actions: NDArray[np.int64],
+    known: NDArray[np.bool_],
+    uniform: bool,
+) -> tuple[NDArray[Any], ...]:
+    """What ``_core.tune`` goes through for alpha, of the rows that count."""
+    if (actions < 0).all() or ("probability" not in table and not uniform):
+        probabilities = np.full(len(counts), np.nan)  # it says in words that this is not enough
+    else:
+        probabilities = _probabilities(table, counts, uniform)
+        wrong = np.flatnonzero(~((probabilities > 0.0) & (probabilities <= 1.0)))
+        if wrong.size:
+            row = int(wrong[0])
+            raise ValueError(f"row {row}: probability: {probabilities[row]} (must be above 0 and at most 1)")
+    return (
+        candidates if known.all() else candidates[np.repeat(known, counts)],
+        np.cumsum(counts[known]),
+        actions[known],
+        probabilities[known],
+        np.flatnonzero(known),
+    )
 
 
 def _dimension(form: str, first: Any, items: Any) -> int:

@@ -5,11 +5,14 @@
 #include "bindings.hpp"
 #include "interruptibly.hpp"
 
+#include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,29 @@ void add_gain(nb::dict& row, const offline::Gain& gain) {
   row["high"] = gain.high;
 }
 
+/// The alphas that were tried by replay.
+void add_alphas(nb::list& rows, const offline::TunedPolicy& tuned) {
+  if (!tuned.replay) return;
+  for (std::size_t k = 0; k < tuned.replay->tried.size(); ++k) {
+    const offline::TriedAlpha& tried = tuned.replay->tried[k];
+    nb::dict row;
+    row["policy"] = std::string(name_of(tuned.policy));
+    row["alpha"] = tried.alpha;
+    row["of_noise"] = tried.of_noise;
+    row["value"] = tried.value.mean;
+    row["low"] = tried.value.low;
+    row["high"] = tried.value.high;
+    row["gain"] = tried.gain.mean;
+    row["gain_low"] = tried.gain.low;
+    row["gain_high"] = tried.gain.high;
+    row["matched"] = tried.matched;
+    row["effective_sample_size"] = tried.effective_sample_size;
+    row["trusted"] = tried.trusted;
+    row["chosen"] = tuned.replay->chosen == k;
+    rows.append(row);
+  }
+}
+
 nb::dict dict_of(const offline::TunedPolicy& tuned) {
   nb::dict row;
   row["policy"] = std::string(name_of(tuned.policy));
@@ -48,6 +74,9 @@ nb::dict dict_of(const offline::TunedPolicy& tuned) {
   row["hub_weight"] = tuned.hub_weight.value_or(nothing);
   row["noise"] = tuned.noise;
   row["alpha"] = tuned.alpha;
+  row["alpha_by"] = tuned.alpha_by_replay() ? "replay" : "noise";
+  row["replay"] = tuned.replay ? std::string(name_of(tuned.replay->answer)) : std::string();
+  row["replay_reason"] = tuned.replay ? tuned.replay->reason : std::string();
   row["log_likelihood"] = tuned.log_likelihood;
   row["standard_error"] = tuned.standard_error;
   row["by_validation"] = tuned.by_validation;
@@ -74,8 +103,10 @@ nb::dict dict_of(const offline::TuneResult& result, const PythonNames& users) {
   nb::list policies;
   nb::list tried;
   nb::list curve;
+  nb::list alphas;
   for (const offline::TunedPolicy& tuned : result.policies) {
     policies.append(dict_of(tuned));
+    add_alphas(alphas, tuned);
     for (const offline::LikelihoodPoint& point : tuned.tried) {
       nb::dict row;
       row["policy"] = std::string(name_of(tuned.policy));
@@ -121,6 +152,7 @@ nb::dict dict_of(const offline::TuneResult& result, const PythonNames& users) {
   object["policies"] = policies;
   object["tried"] = tried;
   object["curve"] = curve;
+  object["alphas"] = alphas;
   object["comparisons"] = comparisons;
   object["user_gains"] = user_gains;
   object["by_cluster"] = rows_of(result.by_cluster);
@@ -129,9 +161,52 @@ nb::dict dict_of(const offline::TuneResult& result, const PythonNames& users) {
   return object;
 }
 
+/// The rounds of a log for replay: row k has the candidates up to ends[k], an action (-1: it is a reward and no
+/// decision), a probability (nan: nobody knows it) and the number that the caller's row has.
+class Rounds {
+ public:
+  Rounds(const nb::tuple& columns, std::span<const NodeId> users, std::span<const double> rewards,
+         std::size_t dimension)
+      : users_(users),
+        rewards_(rewards),
+        dimension_(dimension),
+        contexts_(columns[0], "contexts"),
+        ends_(columns[1], "ends"),
+        actions_(columns[2], "action"),
+        probabilities_(columns[3], "probability"),
+        places_(columns[4], "row") {}
+
+  void read(const std::function<void(const offline::LoggedRound&)>& take) const {
+    std::size_t begin = 0;
+    for (std::size_t row = 0; row < users_.size(); ++row) {
+      const std::size_t end = static_cast<std::size_t>(ends_.all()[row]) * dimension_;
+      const std::int64_t action = actions_.all()[row];
+      const double probability = probabilities_.all()[row];
+      take({.user = users_[row],
+            .contexts = contexts_.all().subspan(begin, end - begin),
+            .action = action < 0 ? 0 : static_cast<std::size_t>(action),
+            .reward = rewards_[row],
+            .is_decision = action >= 0,
+            .probability = std::isnan(probability) ? std::nullopt : std::optional(probability),
+            .place = static_cast<std::size_t>(places_.all()[row])});
+      begin = end;
+    }
+  }
+
+ private:
+  std::span<const NodeId> users_;
+  std::span<const double> rewards_;
+  std::size_t dimension_;
+  Array<double> contexts_;
+  Array<std::int64_t> ends_;
+  Array<std::int64_t> actions_;
+  Array<double> probabilities_;
+  Array<std::int64_t> places_;
+};
+
 nb::dict tune(const PythonGraph& graph, nb::handle users, nb::handle contexts, nb::handle rewards,
               const std::vector<std::string>& policies, nb::handle clusters, nb::handle rewirings, nb::handle seed,
-              nb::handle threads) {
+              nb::handle threads, nb::handle rounds) {
   const std::vector<NodeId> nodes = indices_of(users, "users", graph.users.size());
   const Array<double> numbers(contexts, "contexts");
   const Array<double> payoffs(rewards, "rewards");
@@ -147,6 +222,11 @@ nb::dict tune(const PythonGraph& graph, nb::handle users, nb::handle contexts, n
   options.seed = whole_argument(seed, "seed");
   options.threads = whole_argument(threads, "threads");
   const RewardTable table{.users = nodes, .contexts = numbers.all(), .rewards = payoffs.all()};
+  std::optional<Rounds> replayed;
+  if (!rounds.is_none()) {
+    replayed.emplace(nb::cast<nb::tuple>(rounds), nodes, payoffs.all(), options.dimension);
+    options.replay = [&replayed](const auto& take) { replayed->read(take); };
+  }
   using Result = std::optional<offline::TuneResult>;
   const auto result = interruptibly<Result>([&](const std::atomic<bool>& stop) -> Result {
     options.progress = [&stop](double /*share*/) {
@@ -156,6 +236,8 @@ nb::dict tune(const PythonGraph& graph, nb::handle users, nb::handle contexts, n
       return offline::tune(graph.graph, table, options);
     } catch (const Stopped&) {
       return std::nullopt;
+    } catch (const offline::BadRound& error) {
+      throw std::invalid_argument("row " + std::to_string(error.place) + ": " + error.what());
     }
   });
   return dict_of(*result, graph.users);
@@ -164,12 +246,14 @@ nb::dict tune(const PythonGraph& graph, nb::handle users, nb::handle contexts, n
 }  // namespace
 
 void bind_tune(nb::module_& module) {
-  module.def("tune", &tune, nb::arg("graph"), nb::arg("users"), nb::arg("contexts"), nb::arg("rewards"),
-             nb::arg("policies"), nb::arg("clusters").none(), nb::arg("rewirings").none(), nb::arg("seed").none(),
-             nb::arg("threads").none(),
-             nb::sig("def tune(graph: Graph, users: numpy.typing.ArrayLike, contexts: numpy.typing.ArrayLike, "
-                     "rewards: numpy.typing.ArrayLike, policies: list[str], clusters: numpy.typing.ArrayLike | None, "
-                     "rewirings: int, seed: int, threads: int) -> dict[str, typing.Any]"));
+  module.def(
+      "tune", &tune, nb::arg("graph"), nb::arg("users"), nb::arg("contexts"), nb::arg("rewards"), nb::arg("policies"),
+      nb::arg("clusters").none(), nb::arg("rewirings").none(), nb::arg("seed").none(), nb::arg("threads").none(),
+      nb::arg("rounds").none(),
+      nb::sig(
+          "def tune(graph: Graph, users: numpy.typing.ArrayLike, contexts: numpy.typing.ArrayLike, "
+          "rewards: numpy.typing.ArrayLike, policies: list[str], clusters: numpy.typing.ArrayLike | None, "
+          "rewirings: int, seed: int, threads: int, rounds: tuple[typing.Any, ...] | None) -> dict[str, typing.Any]"));
 }
 
 }  // namespace goblin::python

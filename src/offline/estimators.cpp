@@ -238,4 +238,41 @@ Summary Accumulator::summary() const {
   return result;
 }
 
+Value Accumulator::more_than(const Accumulator& other, Estimator estimator, double level) const {
+  const std::vector<Sums> own = groups();
+  const std::vector<Sums> others = other.groups();
+  if (own.size() != others.size()) {
+    throw std::invalid_argument(
+        fmt::format("other: {} users (must be those of the same log, {})", others.size(), own.size()));
+  }
+  const Ratio ratio = ratio_of(estimator);
+  /// Of both, the sums above and below.
+  struct Pair {
+    std::array<double, 2> above = {};
+    std::array<double, 2> below = {};
+
+    void add(const Sums& one, const Sums& two, Ratio of) {
+      above[0] += one[of.above];
+      below[0] += one[of.below];
+      above[1] += two[of.above];
+      below[1] += two[of.below];
+    }
+    [[nodiscard]] double difference() const { return above[0] / below[0] - above[1] / below[1]; }
+  };
+  Pair total;
+  for (std::size_t k = 0; k < own.size(); ++k) total.add(own[k], others[k], ratio);
+  if (own.size() < 2) return {total.difference(), no_interval};
+  std::vector<double> values;
+  for (std::size_t k = 0; k < options_.resamples; ++k) {
+    Random random(options_.seed, 0, k);  // the draws of summary()
+    Pair drawn;
+    for (std::size_t draw = 0; draw < own.size(); ++draw) {
+      const std::size_t user = random.below(own.size());
+      drawn.add(own[user], others[user], ratio);
+    }
+    values.push_back(drawn.difference());
+  }
+  return {total.difference(), middle_of(std::move(values), tail_of(level, own.size()))};
+}
+
 }  // namespace goblin::offline

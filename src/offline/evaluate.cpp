@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array learning_names = {std::string_view("matched"), std::string_view("all"), std::string_view("none")};
 
-constexpr double few = 100.0;        // rounds, or what counts like them
+constexpr double few = fewest_decisions;
 constexpr double often = 0.01;       // of the rounds
 constexpr double many_errors = 4.0;  // standard errors
 

@@ -5,6 +5,7 @@
 #include "goblin/cluster/partition.hpp"
 #include "goblin/graph/generators.hpp"
 #include "offline/gains.hpp"
+#include "offline/replay.hpp"
 #include "offline/search.hpp"
 
 #include <algorithm>
@@ -24,9 +25,11 @@ constexpr std::array always = {Policy::linucb_sin, Policy::linucb_ind, Policy::g
 // Keys of random streams.
 constexpr std::uint64_t rewiring_stream = 1;
 constexpr std::uint64_t bootstrap_stream = 2;
+constexpr std::uint64_t replay_stream = 3;
 // What the steps cost, as multiples of a likelihood; for the progress bar.
 constexpr double expected_refinements = 45.0;
 constexpr double validation_work = 12.0;
+constexpr double replay_work = 0.002;  // a reward
 constexpr std::size_t loss_points = 10;
 /// Each block of progressive validation is a quarter as long as what was learned before it.
 constexpr std::size_t block_share = 4;
@@ -194,6 +197,7 @@ class Tuning {
     validate();
     find_losses();
     compare();
+    replay();
     warn();
     return std::move(result_);
   }
@@ -231,6 +235,7 @@ class Tuning {
     if (result_.edges > 0) {
       work_.expect(static_cast<double>(options_.rewirings) * (expected_refinements + validation_work));
     }
+    if (options_.replay) work_.expect(static_cast<double>(policies_.size() * result_.rewards) * replay_work);
   }
 
   void expect(const Model& model, double refinements) {
@@ -464,6 +469,33 @@ class Tuning {
     return grouping;
   }
 
+  /// Alpha by what the policies would have earned. One policy after the other: that takes a sixth of the memory.
+  void replay() {
+    if (!options_.replay) return;
+    AlphaReplays replays(options_.replay, work_,
+                         {.seed = Random(options_.seed, replay_stream).bits(),
+                          .resamples = options_.resamples,
+                          .dimension = options_.dimension,
+                          .rewards = result_.rewards,
+                          .work = replay_work * static_cast<double>(result_.rewards)});
+    for (TunedPolicy& tuned : result_.policies) {
+      tuned.replay = replays.of(tuned.noise, [&](double alpha) { return bandit_of(tuned, alpha); });
+      if (!tuned.alpha_by_replay()) continue;
+      tuned.alpha = tuned.replay->tried[*tuned.replay->chosen].alpha;
+    }
+  }
+
+  [[nodiscard]] Bandit bandit_of(const TunedPolicy& tuned, double alpha) const {
+    BanditOptions options{.dimension = options_.dimension, .alpha = alpha, .ridge = tuned.ridge};
+    options.evidence_per_node = true;
+    options.engine.threads = 1;
+    if (tuned.coupling) options.coupling = *tuned.coupling;
+    if (tuned.hub_weight) options.hub = {.weight = *tuned.hub_weight, .ridge = tuned.ridge};
+    const auto clusters =
+        uses_clusters(tuned.policy) ? std::span<const NodeId>(options_.clusters) : std::span<const NodeId>();
+    return Bandit::make(tuned.policy, users_, clusters, options);
+  }
+
   void warn() {
     const TunedPolicy& best = result_.policies[result_.best];
     if (result_.constant_error <= best.squared_error) {
@@ -523,6 +555,20 @@ std::string_view name_of(GraphHelps answer) {
       break;
   }
   return "not decided";
+}
+
+std::string_view name_of(ReplayAnswer answer) {
+  switch (answer) {
+    case ReplayAnswer::another:
+      return "another";
+    case ReplayAnswer::noise:
+      return "noise";
+    case ReplayAnswer::not_decided:
+      return "not decided";
+    case ReplayAnswer::not_done:
+      break;
+  }
+  return "not done";
 }
 
 const TunedPolicy& TuneResult::of(Policy policy) const {

@@ -17,6 +17,8 @@ using offline::Gain;
 using offline::GraphHelps;
 using offline::GroupGain;
 using offline::LikelihoodPoint;
+using offline::ReplayAnswer;
+using offline::TriedAlpha;
 using offline::TunedPolicy;
 using offline::TuneResult;
 
@@ -73,6 +75,40 @@ std::vector<TableRow> policy_rows(const TuneResult& result) {
                     setting(tuned.squared_error), setting(tuned.log_loss)});
   }
   rows.push_back({"a constant", "-", "-", "-", "-", "-", "-", setting(result.constant_error), "-"});
+  return rows;
+}
+
+/// Whether the log allowed a replay for some policy.
+bool has_replay(const TuneResult& result) {
+  return std::any_of(result.policies.begin(), result.policies.end(),
+                     [](const TunedPolicy& tuned) { return tuned.replay && !tuned.replay->tried.empty(); });
+}
+
+/// What was asked for, and could be done for no policy: why.
+std::string no_replay(const TuneResult& result) {
+  const auto& first = result.policies.front().replay;
+  return !first || has_replay(result) ? std::string() : first->reason;
+}
+
+/// The columns of the alphas that were tried by replay, in the table for a terminal and on the page.
+std::vector<TableRow> alpha_rows(const TuneResult& result) {
+  std::vector<TableRow> rows = {{"policy", "of the noise", "alpha", "earns", "95 % interval", "minus the noise",
+                                 "99 % interval", "decisions", ""}};
+  const auto interval = [](const Gain& gain) {
+    return std::isnan(gain.low) ? std::string("-") : fmt::format("{:.4g} to {:.4g}", gain.low, gain.high);
+  };
+  for (const TunedPolicy& tuned : result.policies) {
+    if (!tuned.replay) continue;
+    for (std::size_t k = 0; k < tuned.replay->tried.size(); ++k) {
+      const TriedAlpha& tried = tuned.replay->tried[k];
+      const bool is_noise = tried.of_noise == 1.0;
+      rows.push_back({std::string(name_of(tuned.policy)), fmt::format("{:g}", tried.of_noise), setting(tried.alpha),
+                      setting(tried.value.mean), interval(tried.value),
+                      is_noise ? std::string("-") : fmt::format("{:+.4g}", tried.gain.mean),
+                      is_noise ? std::string("-") : interval(tried.gain), grouped(tried.matched),
+                      tuned.replay->chosen == k ? std::string("taken") : std::string()});
+    }
+  }
   return rows;
 }
 
@@ -190,6 +226,45 @@ std::string settings_section(const TuneReport& report) {
   return text;
 }
 
+Verdict verdict_of(ReplayAnswer answer) {
+  return answer == ReplayAnswer::another || answer == ReplayAnswer::noise ? Verdict::holds : Verdict::not_decided;
+}
+
+/// Nothing where nobody asked for a replay.
+std::string alpha_section(const TuneResult& result) {
+  if (!result.policies.front().replay) return {};
+  std::string text = "<h2 id=\"alpha\">Alpha by replay</h2>\n";
+  if (const std::string reason = no_replay(result); !reason.empty()) {
+    append(text, "<p>Not done, so that alpha is the noise. {}</p>\n", html_escaped(reason));
+    return text;
+  }
+  append(
+      text,
+      R"(<p>What a decision earns with each alpha where the policy would have shown what the log did, and how much more that is
+than with the noise as alpha. The intervals of the differences are for 99&nbsp;%, so that all five of a policy hold together with
+95&nbsp;%. Another alpha than the noise is taken if its interval lies above 0.</p>
+)");
+  std::vector<std::vector<std::string>> answers;
+  for (const TunedPolicy& tuned : result.policies) {
+    answers.push_back({text_cell(swatch(name_of(tuned.policy)) + html_escaped(name_of(tuned.policy))),
+                       number_cell(setting(tuned.alpha)),
+                       verdict_cell(verdict_of(tuned.replay->answer), std::string(name_of(tuned.replay->answer))),
+                       text_cell(html_escaped(tuned.replay->reason))});
+  }
+  text += table({"policy", "alpha", "better", "why"}, answers);
+  const std::vector<TableRow> all = alpha_rows(result);
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t k = 1; k < all.size(); ++k) {
+    const bool taken = !all[k].back().empty();
+    rows.push_back({text_cell(swatch(all[k][0]) + html_escaped(all[k][0]))});
+    for (std::size_t column = 1; column < all[k].size(); ++column) {
+      rows.back().push_back(number_cell(all[k][column], taken && column == 2));
+    }
+  }
+  append(text, "<details><summary>All that were tried</summary>{}</details>\n", table(all[0], rows));
+  return text;
+}
+
 std::string graph_section(const TuneReport& report) {
   const TuneResult& result = report.result;
   if (result.comparisons.empty()) return {};
@@ -214,19 +289,33 @@ are somewhat too narrow.</p>
   return text;
 }
 
+/// The same for a terminal.
+std::string alpha_text(const TuneResult& result) {
+  if (!result.policies.front().replay) return {};
+  if (const std::string reason = no_replay(result); !reason.empty()) {
+    return fmt::format("\nAlpha by replay: not done, so that it is the noise.\n  {}\n", reason);
+  }
+  std::string text = "\nAlpha by replay, and what a decision earns:\n" + aligned(alpha_rows(result));
+  for (const TunedPolicy& tuned : result.policies) {
+    append(text, "{}: {}. {}\n", name_of(tuned.policy), name_of(tuned.replay->answer), tuned.replay->reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string tune_table(const TuneResult& result) {
   std::string text = fmt::format("Does the graph help: {}\n", name_of(result.graph_helps));
   for (const std::string& reason : result.reasons) append(text, "  {}\n", reason);
   text += '\n' + aligned(policy_rows(result));
+  text += alpha_text(result);
   for (const std::string& warning : result.warnings) append(text, "note: {}\n", warning);
   return text;
 }
 
 std::string tune_page(const TuneReport& report) {
-  return head_of(report) + settings_section(report) + graph_section(report) + likelihood_section(report.result) +
-         "</body></html>\n";
+  return head_of(report) + settings_section(report) + alpha_section(report.result) + graph_section(report) +
+         likelihood_section(report.result) + "</body></html>\n";
 }
 
 }  // namespace goblin::report

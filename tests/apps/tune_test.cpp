@@ -4,7 +4,9 @@
 #include "support/command.hpp"
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,6 +42,24 @@ class TuneCommand : public test::Command {
                          log.users[row], fmt::join(context, ", "), log.rewards[row]);
     }
     write("log.jsonl", lines);
+  }
+
+  /// Decisions that were left to chance, among ten candidates. All but the first cost something.
+  void write_decisions(const std::string& probability = ", \"probability\": 0.1") const {
+    const auto pays = [](std::size_t user, std::size_t candidate) {
+      return candidate == 0 ? 0.3 : -0.5 - static_cast<double>((candidate + user / 8) % 3);
+    };
+    const test::RandomChoices log(24, 10, pays, 0.1, 4000);
+    std::string lines;
+    for (std::size_t row = 0; row < log.users.size(); ++row) {
+      std::vector<std::string> contexts;
+      for (std::size_t k = 0; k < 10; ++k) {
+        contexts.push_back(fmt::format("[{}]", fmt::join(std::span(log.candidates[row]).subspan(10 * k, 10), ", ")));
+      }
+      lines += fmt::format("{{\"user\": \"u{}\", \"contexts\": [{}], \"action\": {}, \"reward\": {}{}}}\n",
+                           log.users[row], fmt::join(contexts, ", "), log.actions[row], log.rewards[row], probability);
+    }
+    write("decisions.jsonl", lines);
   }
 
   [[nodiscard]] bool exists(const std::string& name) const { return shell("test -e " + name).code == 0; }
@@ -157,6 +177,86 @@ TEST_F(TuneCommand, has_an_intercept) {
   const auto outcome = goblin("tune --graph edges.tsv --events log.jsonl --intercept");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("--intercept --dimension 3 "));
+}
+
+TEST_F(TuneCommand, finds_alpha_by_replay) {
+  write_decisions();
+  const auto outcome =
+      goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 1 --replay --intercept --out out --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const json result = json::parse(outcome.output);
+  EXPECT_EQ(json::parse(read("out/tune.json")), result);
+  for (const json& policy : result["policies"]) {
+    const json& replay = policy["replay"];
+    ASSERT_EQ(replay["alphas"].size(), 6U) << replay;
+    EXPECT_FALSE(replay["reason"].get<std::string>().empty());
+    for (const json& each : replay["alphas"]) {
+      for (const char* key : {"alpha", "of_noise", "value", "low", "high", "gain", "matched", "effective_sample_size",
+                              "trusted", "chosen"}) {
+        EXPECT_TRUE(each.contains(key)) << key;
+      }
+      if (each["chosen"] == true) {
+        EXPECT_EQ(each["alpha"], policy["alpha"]);
+      }
+    }
+    EXPECT_EQ(replay["alphas"][4]["alpha"], policy["noise"]);
+    EXPECT_EQ(policy["alpha_by"] == "replay", replay["answer"] == "another");
+  }
+  const json& settings = result["settings"];
+  EXPECT_EQ(settings["alpha_by"], "replay") << settings["replay"];
+  EXPECT_LT(settings["alpha"], settings["noise"]);
+  EXPECT_THAT(result["commands"][0].get<std::string>(),
+              HasSubstr(fmt::format(" --alpha {:.4g} ", settings["alpha"].get<double>())));
+  const std::string page = read("out/tune.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("<h2 id=\"alpha\">Alpha by replay</h2>"), HasSubstr("earns clearly more"),
+                          HasSubstr(" --replay --rewirings 1</code>"), HasSubstr("taken")));
+  const auto text = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 1 --replay");
+  EXPECT_THAT(text.output, AllOf(HasSubstr("Alpha by replay, and what a decision earns:"), HasSubstr("taken"),
+                                 HasSubstr("gob.lin: another. ")));
+  const auto without = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 1 --json");
+  ASSERT_EQ(without.code, 0) << without.output;
+  EXPECT_TRUE(json::parse(without.output)["settings"]["replay"].is_null());
+  EXPECT_EQ(json::parse(without.output)["settings"]["alpha_by"], "noise");
+}
+
+TEST_F(TuneCommand, says_why_alpha_is_not_found_by_replay) {
+  write("shown.jsonl",
+        "{\"user\": \"u1\", \"context\": [1, 2, 3], \"reward\": 1}\n{\"user\": \"u2\", \"context\": [1, 0, 3], "
+        "\"reward\": 0}\n");
+  const auto shown = goblin("tune --graph edges.tsv --events shown.jsonl --rewirings 1 --replay --out out");
+  EXPECT_EQ(shown.code, 0) << shown.output;
+  EXPECT_THAT(shown.output,
+              HasSubstr("Alpha by replay: not done, so that it is the noise.\n  The log has no decisions"));
+  EXPECT_THAT(read("out/tune.html"), HasSubstr("Not done, so that alpha is the noise. The log has no decisions"));
+  write_decisions("");
+  const auto unknown = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 0 --replay --json");
+  ASSERT_EQ(unknown.code, 0) << unknown.output;
+  const json replay = json::parse(unknown.output)["settings"]["replay"];
+  EXPECT_EQ(replay["answer"], "not done");
+  EXPECT_THAT(replay["reason"].get<std::string>(), HasSubstr("4000 of 4000 decisions have no probability"));
+  const auto uniform =
+      goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 0 --replay --uniform --json");
+  ASSERT_EQ(uniform.code, 0) << uniform.output;
+  EXPECT_EQ(json::parse(uniform.output)["settings"]["replay"]["alphas"].size(), 6U);
+}
+
+TEST_F(TuneCommand, names_what_replay_cannot_take) {
+  const auto pipe = shell("'" GOBLIN_COMMAND "' tune --graph edges.tsv --events - --dimension 3 --replay < log.jsonl");
+  EXPECT_EQ(pipe.code, 2);
+  EXPECT_THAT(pipe.output, HasSubstr("--replay: standard input is no file (must be one: the log is read again"));
+  write_decisions(", \"probability\": 0.25");
+  const auto other = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 0 --replay --uniform");
+  EXPECT_EQ(other.code, 3);
+  EXPECT_THAT(other.output, HasSubstr("decisions.jsonl:1: 'probability' is 0.25 (must be 1 / 10 with --uniform"));
+  EXPECT_NE(goblin("tune --graph edges.tsv --events log.jsonl --uniform").code, 0);
+  EXPECT_EQ(shell("echo '{\"user\": \"u1\", \"contexts\": [[1, 2, 3], [1, 2, 1e200]], \"action\": 0, \"reward\": 1, "
+                  "\"probability\": 0.5}' >> log.jsonl")
+                .code,
+            0);
+  const auto large = goblin("tune --graph edges.tsv --events log.jsonl --rewirings 0 --replay --out out");
+  EXPECT_EQ(large.code, 3) << large.output;
+  EXPECT_THAT(large.output, HasSubstr("log.jsonl:601: "));
+  EXPECT_FALSE(exists("out"));
 }
 
 }  // namespace

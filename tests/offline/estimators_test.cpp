@@ -295,5 +295,39 @@ TEST(Estimators, refuse_what_cannot_be) {
   EXPECT_EQ(error_of({.resamples = 1}), "resamples: 1 (must be at least 2)");
 }
 
+/// Two policies that are alike but for what one earns more: the difference is sure where neither mean is.
+TEST(Accumulator, compares_with_another_on_the_same_log) {
+  Accumulator one;
+  Accumulator other;
+  Random random(4);
+  for (std::size_t user = 0; user < 50; ++user) {
+    const double own = 10.0 * random.normal();
+    for (std::size_t k = 0; k < 4; ++k) {
+      const double weight = 1.0 + static_cast<double>(k);
+      one.add(user, {.reward = own + 0.5, .weight = weight, .matched = true});
+      other.add(user, {.reward = own, .weight = weight, .matched = true});
+    }
+  }
+  for (const Estimator estimator : {Estimator::replay, Estimator::snips}) {
+    const Value difference = one.more_than(other, estimator, 0.99);
+    EXPECT_NEAR(difference.value, 0.5, 1e-12);
+    EXPECT_NEAR(difference.interval.low, 0.5, 1e-9);
+    EXPECT_NEAR(difference.interval.high, 0.5, 1e-9);
+    EXPECT_NEAR(other.more_than(one, estimator, 0.99).value, -0.5, 1e-12);
+  }
+  // With weights that have nothing to do with each other, users vary. The higher the level, the wider.
+  Accumulator third;
+  for (std::size_t user = 0; user < 50; ++user) {
+    for (std::size_t k = 0; k < 4; ++k) third.add(user, {.reward = random.normal(), .weight = 1.0});
+  }
+  const Value wide = one.more_than(third, Estimator::snips, 0.99);
+  const Value narrow = one.more_than(third, Estimator::snips, 0.5);
+  EXPECT_LT(wide.interval.low, narrow.interval.low);
+  EXPECT_GT(wide.interval.high, narrow.interval.high);
+  EXPECT_LT(narrow.interval.low, narrow.value);
+  third.add(50, {.reward = 1.0, .weight = 1.0});
+  EXPECT_THROW(static_cast<void>(one.more_than(third, Estimator::snips, 0.95)), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace goblin::offline

@@ -1,11 +1,13 @@
 #include "goblin/offline/tune.hpp"
 
 #include "goblin/graph/generators.hpp"
+#include "goblin/offline/evaluate.hpp"
 #include "goblin/random.hpp"
 #include "goblin/world/cliques.hpp"
 #include "offline/random_choices.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -17,6 +19,7 @@ namespace goblin::offline {
 namespace {
 
 using test::RandomChoices;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -61,6 +64,24 @@ TEST(Tune, recovers_that_the_graph_helps_and_the_noise) {
     // Everything that gob.lin can do with the least coupling is what linucb-ind does.
     EXPECT_GT(result.of(Policy::gob_lin).log_likelihood, result.of(Policy::linucb_ind).log_likelihood);
   }
+}
+
+/// The world of the paper: 100 users in 4 cliques, contexts of 25 numbers.
+TEST(Tune, recovers_the_truth_in_the_world_of_the_paper) {
+  const world::Cliques world({.payoff_noise = payoff_noise, .seed = 1});
+  ASSERT_EQ(world.graph().node_count(), 100U);
+  ASSERT_EQ(world.graph().edge_count(), 4U * 25U * 24U / 2U);
+  ASSERT_EQ(world.dimension(), 25U);
+  const RandomChoices log(world, 5000);
+  TuneOptions options = options_with();
+  options.dimension = world.dimension();
+  const TuneResult result = tune(world.graph(), log.table(), options);
+  EXPECT_EQ(result.graph_helps, GraphHelps::yes) << result.reasons.front();
+  const double noise = payoff_noise / std::sqrt(3.0);
+  EXPECT_NEAR(result.of(Policy::gob_lin).noise, noise, 0.1 * noise);
+  const Graph rewired = generate::rewired(world.graph(), Random(1, 99)).graph;
+  const TuneResult other = tune(rewired, log.table(), options);
+  EXPECT_EQ(other.graph_helps, GraphHelps::no) << other.reasons.front();
 }
 
 TEST(Tune, says_that_a_rewired_graph_does_not_help) {
@@ -270,6 +291,230 @@ TEST(Tune, stops_when_progress_throws) {
     if (share > 0.2) throw Enough();
   };
   EXPECT_THROW(static_cast<void>(tune(world.graph(), log.table(), options)), Enough);
+}
+
+/// The first candidate pays a little, and all others cost something that friends have in common. Whoever never explores
+/// stays with the first, which is best; the noise as alpha tries them all.
+TEST(TuneReplay, takes_an_alpha_that_earns_more) {
+  const Graph graph = generate::cliques(4, 10);
+  const auto pays = [](std::size_t user, std::size_t candidate) {
+    return candidate == 0 ? 0.3 : -0.5 - static_cast<double>((candidate + user / 10) % 3);
+  };
+  const RandomChoices log(40, 10, pays, 0.1, 4000);
+  TuneOptions options = options_with();
+  options.dimension = 10;
+  options.replay = log.rounds();
+  const TuneResult result = tune(graph, log.table(), options);
+  for (const TunedPolicy& tuned : result.policies) {
+    ASSERT_TRUE(tuned.replay);
+    EXPECT_EQ(tuned.replay->answer, ReplayAnswer::another) << tuned.replay->reason;
+    const auto& tried = tuned.replay->tried;
+    ASSERT_EQ(tried.size(), 6U);
+    EXPECT_NEAR(tried[0].value.mean, 0.3, 0.03);
+    EXPECT_EQ(tried[4].alpha, tuned.noise);
+    EXPECT_EQ(tried[4].gain.mean, 0.0);
+    EXPECT_LE(tried[5].value.mean, tried[4].value.mean);
+    ASSERT_TRUE(tuned.replay->chosen);
+    const TriedAlpha& chosen = tried[*tuned.replay->chosen];
+    EXPECT_LE(chosen.of_noise, 0.01);
+    EXPECT_GT(chosen.gain.low, 0.0);
+    EXPECT_EQ(tuned.alpha, chosen.alpha);
+    // Of two that do the same, the one that explores more.
+    if (tried[0].value.mean == tried[1].value.mean) {
+      EXPECT_EQ(tuned.replay->chosen, 1U);
+    }
+    for (const TriedAlpha& each : tried) {
+      EXPECT_TRUE(each.trusted);
+      EXPECT_LT(each.value.low, each.value.mean);
+      EXPECT_GT(each.value.high, each.value.mean);
+      EXPECT_NEAR(each.gain.mean, each.value.mean - tried[4].value.mean, 1e-12);
+      EXPECT_LE(each.value.mean, chosen.value.mean) << "a better one was left";
+    }
+    EXPECT_THAT(tuned.replay->reason, AllOf(HasSubstr("earns clearly more than the noise"), HasSubstr("not decided")));
+  }
+}
+
+/// Whoever never explores stays with the first candidate, which pays something, and never sees that the second pays
+/// more.
+TEST(TuneReplay, sees_where_exploring_pays) {
+  const Graph graph = generate::cliques(4, 10);
+  const auto pays = [](std::size_t, std::size_t candidate) { return candidate == 0 ? 0.3 : 1.0; };
+  const RandomChoices log(40, 2, pays, 0.1, 3000);
+  TuneOptions options = options_with();
+  options.dimension = 2;
+  options.replay = log.rounds();
+  const TuneResult result = tune(graph, log.table(), options);
+  for (const TunedPolicy& tuned : result.policies) {
+    ASSERT_TRUE(tuned.replay);
+    const auto& tried = tuned.replay->tried;
+    ASSERT_EQ(tried.size(), 6U) << tuned.replay->reason;
+    EXPECT_NEAR(tried[0].value.mean, 0.3, 0.05) << name_of(tuned.policy);
+    EXPECT_LT(tried[0].gain.high, 0.0);
+    EXPECT_GT(tried[4].value.mean, 0.8);
+    EXPECT_GT(tuned.alpha, 0.0);
+    EXPECT_GE(tried[*tuned.replay->chosen].of_noise, 0.3);
+  }
+}
+
+/// What it says of an alpha is what evaluate says of a bandit with these settings: snips, where the log did not choose
+/// uniformly.
+TEST(TuneReplay, estimates_what_evaluate_does) {
+  const auto world = small_world(2);
+  const RandomChoices log(world, 3000);
+  // One in three rounds had to show what it showed in two of ten cases.
+  const auto skew = [](LoggedRound& round) {
+    if (round.place % 3 == 0) round.probability = 0.2;
+    if (round.place % 7 == 0) {
+      round.contexts = round.contexts.subspan(round.action * d, d);
+      round.action = 0;
+      round.is_decision = false;
+    }
+  };
+  TuneOptions options = options_with();
+  options.replay = log.rounds(skew);
+  const TuneResult result = tune(world.graph(), log.table(), options);
+  const TunedPolicy& tuned = result.of(Policy::gob_lin);
+  ASSERT_TRUE(tuned.replay);
+  ASSERT_EQ(tuned.replay->tried.size(), 6U);
+  for (const TriedAlpha& tried : tuned.replay->tried) {
+    Evaluation evaluation(Bandit::gob_lin(
+        world.graph(),
+        {.dimension = d, .alpha = tried.alpha, .ridge = tuned.ridge, .coupling = tuned.coupling.value()}));
+    log.rounds(skew)([&](const LoggedRound& round) {
+      if (!round.is_decision) {
+        evaluation.add_reward(round.user, round.user, round.contexts, round.reward);
+        return;
+      }
+      evaluation.add(round.user, round.user,
+                     {.contexts = round.contexts,
+                      .action = round.action,
+                      .reward = round.reward,
+                      .probability = round.probability.value()});
+    });
+    const Evaluated evaluated = evaluation.result();
+    EXPECT_NEAR(tried.value.mean, evaluated.summary.estimates[3].value.value, 1e-12);
+    EXPECT_NE(tried.value.mean, evaluated.summary.estimates[0].value.value);
+    EXPECT_EQ(tried.matched, evaluated.summary.diagnostics.matched);
+  }
+}
+
+TEST(TuneReplay, says_why_the_log_does_not_allow_it) {
+  const auto world = small_world(1);
+  const RandomChoices log(world, 1200);
+  const auto reason_with = [&](const std::function<void(LoggedRound&)>& change) {
+    TuneOptions options = options_with(100);
+    options.rewirings = 0;
+    options.replay = log.rounds(change);
+    const TuneResult result = tune(world.graph(), log.table(), options);
+    const TunedPolicy& tuned = result.of(Policy::gob_lin);
+    EXPECT_EQ(tuned.replay->answer, ReplayAnswer::not_done);
+    EXPECT_EQ(tuned.alpha, tuned.noise);
+    EXPECT_FALSE(tuned.alpha_by_replay());
+    return tuned.replay->reason;
+  };
+  const auto shown_alone = [](LoggedRound& round) {
+    round.contexts = round.contexts.subspan(round.action * d, d);
+    round.action = 0;
+  };
+  EXPECT_THAT(reason_with([&](LoggedRound& round) {
+                shown_alone(round);
+                round.is_decision = false;
+                round.probability.reset();
+              }),
+              HasSubstr("The log has no decisions"));
+  EXPECT_THAT(reason_with([](LoggedRound& round) {
+                if (round.place < 7) round.probability.reset();
+              }),
+              HasSubstr("7 of 1200 decisions have no probability"));
+  EXPECT_THAT(reason_with([&](LoggedRound& round) {
+                shown_alone(round);
+                round.probability = 1.0;
+              }),
+              HasSubstr("No decision of the log has two candidates"));
+  // A tenth of some decisions matches.
+  EXPECT_THAT(reason_with([&](LoggedRound& round) {
+                if (round.place < 600) return;
+                shown_alone(round);
+                round.is_decision = false;
+              }),
+              AllOf(HasSubstr("of 600 decisions"), HasSubstr("must be at least 100): too few")));
+  EXPECT_THAT(reason_with([](LoggedRound& round) { round.probability = 1.0; }), HasSubstr("and should be 1"));
+}
+
+TEST(TuneReplay, keeps_the_noise_where_nothing_is_decided) {
+  const auto world = small_world(1);
+  RandomChoices log(world, 3000);
+  Random random(3);
+  for (double& reward : log.rewards) reward = random.normal();  // nobody can choose well
+  TuneOptions options = options_with();
+  options.replay = log.rounds();
+  const TuneResult result = tune(world.graph(), log.table(), options);
+  for (const TunedPolicy& tuned : result.policies) {
+    EXPECT_EQ(tuned.replay->answer, ReplayAnswer::not_decided) << tuned.replay->reason;
+    EXPECT_EQ(tuned.alpha, tuned.noise);
+    EXPECT_THAT(tuned.replay->reason, HasSubstr("No alpha earns clearly more than the noise"));
+  }
+}
+
+TEST(TuneReplay, does_not_depend_on_the_number_of_threads) {
+  const auto world = small_world(2);
+  const RandomChoices log(world, 2500);
+  TuneOptions options = options_with(200);
+  for (NodeId user = 0; user < 40; ++user) options.clusters.push_back(user / 10);
+  options.policies = {Policy::gob_lin_macro, Policy::gob_lin_block, Policy::gob_lin_hub};
+  options.rewirings = 0;
+  options.replay = log.rounds();
+  options.threads = 1;
+  const TuneResult one = tune(world.graph(), log.table(), options);
+  options.threads = 3;
+  const TuneResult three = tune(world.graph(), log.table(), options);
+  for (std::size_t k = 0; k < one.policies.size(); ++k) {
+    EXPECT_EQ(one.policies[k].replay->reason, three.policies[k].replay->reason);
+    ASSERT_EQ(one.policies[k].replay->tried.size(), 6U) << one.policies[k].replay->reason;
+    for (std::size_t at = 0; at < 6; ++at) {
+      EXPECT_EQ(one.policies[k].replay->tried[at].value.low, three.policies[k].replay->tried[at].value.low);
+      EXPECT_EQ(one.policies[k].replay->tried[at].gain.high, three.policies[k].replay->tried[at].gain.high);
+    }
+  }
+}
+
+TEST(TuneReplay, names_a_round_that_cannot_be_judged) {
+  const auto world = small_world(1);
+  RandomChoices log(world, 400);
+  const std::size_t other = log.actions[321] == 0 ? 1 : 0;
+  log.candidates[321][other * d] = std::numeric_limits<double>::infinity();
+  TuneOptions options = options_with(100);
+  options.rewirings = 0;
+  options.replay = log.rounds();
+  try {
+    static_cast<void>(tune(world.graph(), log.table(), options));
+    FAIL() << "a candidate is infinite";
+  } catch (const BadRound& error) {
+    EXPECT_EQ(error.place, 321U);
+    EXPECT_THAT(error.what(), HasSubstr("finite"));
+  }
+}
+
+TEST(TuneReplay, stops_when_progress_throws) {
+  const auto world = small_world(1);
+  const RandomChoices log(world, 3000);
+  struct Enough {};
+  std::size_t reads = 0;
+  TuneOptions options = options_with(100);
+  options.rewirings = 0;
+  options.threads = 2;
+  double last = 0.0;
+  options.replay = [&](const auto& take) {
+    ++reads;
+    log.rounds()(take);
+  };
+  options.progress = [&](double share) {
+    EXPECT_GE(share, last);
+    last = share;
+    if (reads == 2) throw Enough();
+  };
+  EXPECT_THROW(static_cast<void>(tune(world.graph(), log.table(), options)), Enough);
+  EXPECT_EQ(reads, 2U);
 }
 
 }  // namespace

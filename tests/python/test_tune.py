@@ -107,3 +107,64 @@ def test_refuses_bad_logs() -> None:
         goblin.tune({"user": [0, 1], "x": [1.0, 2.0], "reward": [[1.0], [0.0]]}, friends())
     with pytest.raises(ValueError, match="policy"):
         goblin.tune(log(50), friends(), policies="club")
+
+
+def decisions(rows: int = 2500) -> dict[str, Any]:
+    """A log that chose one of five candidates at random."""
+    random = np.random.default_rng(4)
+    tastes = np.repeat(random.normal(size=(3, 2)), 8, axis=0)
+    user = random.integers(24, size=rows)
+    contexts = random.normal(size=(rows, 5, 2))
+    action = random.integers(5, size=rows)
+    shown = contexts[np.arange(rows), action]
+    reward = (shown * tastes[user]).sum(axis=1) + 0.3 * random.normal(size=rows)
+    return {
+        "user": user,
+        "contexts": contexts,
+        "action": action,
+        "reward": reward,
+        "probability": np.full(rows, 0.2),
+    }
+
+
+def test_finds_alpha_by_replay() -> None:
+    columns = decisions()
+    result = goblin.tune(columns, friends(), replay=True, rewirings=1, intercept=True)
+    alphas = result.frame("alphas")
+    assert list(alphas[alphas["policy"] == "gob.lin"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0]
+    policies = result.frame().set_index("policy")
+    for policy, row in policies.iterrows():
+        tried = alphas[alphas["policy"] == policy]
+        assert tried[tried["chosen"]]["alpha"].tolist() == [row["alpha"]]
+        assert (row["alpha_by"] == "replay") == (row["replay"] == "another")
+        assert row["replay_reason"]
+        noise = tried[tried["of_noise"] == 1.0].iloc[0]
+        assert noise["gain"] == 0.0
+        assert np.allclose(tried["gain"], tried["value"] - noise["value"])
+    assert result.settings("gob.lin")["alpha"] == policies.loc["gob.lin", "alpha"]
+    del columns["probability"]
+    same = goblin.tune(columns, friends(), replay=True, uniform=True, rewirings=1, intercept=True, threads=1)
+    assert same.frame("alphas").equals(alphas)
+
+
+def test_says_why_alpha_is_not_found_by_replay() -> None:
+    without = goblin.tune(log(200), friends(), rewirings=1)
+    assert without.columns()["replay"].tolist() == ["", "", ""]
+    assert without.columns("alphas") == {}
+    shown = goblin.tune(log(200), friends(), rewirings=1, replay=True)
+    assert set(shown.columns()["replay"]) == {"not done"}
+    assert "no decisions" in shown.columns()["replay_reason"][0]
+    columns = decisions(300)
+    few = goblin.tune(columns, friends(), rewirings=1, replay=True)
+    assert "too few" in few.columns()["replay_reason"][0]
+    del columns["probability"]
+    unknown = goblin.tune(columns, friends(), rewirings=1, replay=True)
+    assert "300 of 300 decisions have no probability" in unknown.columns()["replay_reason"][0]
+    with pytest.raises(ValueError, match="uniform: True"):
+        goblin.tune(columns, friends(), uniform=True)
+    with pytest.raises(ValueError, match=r"row 3: probability: 1\.5 \(must be above 0 and at most 1\)"):
+        goblin.tune({**columns, "probability": [0.2] * 3 + [1.5] * 297}, friends(), replay=True)
+    columns["contexts"][7, (columns["action"][7] + 1) % 5, 0] = np.inf
+    columns["user"][2] = 99
+    with pytest.raises(ValueError, match=r"row 7: .*finite"):
+        goblin.tune(columns, friends(), rewirings=0, replay=True, uniform=True, unknown="skip")

@@ -148,6 +148,11 @@ class Accumulator {
   /// O(resamples * users): about 0.1 s for 10,000 users.
   [[nodiscard]] Summary summary() const;
 
+  /// How much more an estimator says here than there, where another policy went through the same log: users are drawn
+  /// for both together, so that this is narrower than the two intervals suggest. The level is that of the interval.
+  /// Throws std::invalid_argument if the logs have different users.
+  [[nodiscard]] Value more_than(const Accumulator& other, Estimator estimator, double level) const;
+
  private:
   /// What is kept for each user, or for each group of them.
   struct Sum {

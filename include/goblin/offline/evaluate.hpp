@@ -42,6 +42,9 @@ struct EvaluationOptions {
   EstimateOptions estimates = {};
 };
 
+/// Estimates that rest on fewer decisions' worth of weights (Diagnostics::effective_sample_size) are not to be trusted.
+inline constexpr double fewest_decisions = 100.0;
+
 /// What came out for a bandit.
 struct Evaluated {
   std::string policy;
@@ -78,6 +81,12 @@ class Evaluation {
 
   /// Throws std::invalid_argument if there were fewer than two rewards.
   [[nodiscard]] Evaluated result() const;
+
+  /// How much more an estimator says of this bandit than of another one that went through the same log
+  /// (Accumulator::more_than).
+  [[nodiscard]] Value more_than(const Evaluation& other, Estimator estimator, double level) const {
+    return accumulator_.more_than(other.accumulator_, estimator, level);
+  }
 
   [[nodiscard]] const Bandit& bandit() const { return bandit_; }
   /// For users who join: it must not learn behind the evaluation's back.

@@ -8,12 +8,34 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// What a log says before a bandit is made: which settings, and whether the graph helps.
 namespace goblin::offline {
+
+/// A reward of a log, with what is known of the decision that it came of.
+struct LoggedRound {
+  NodeId user = 0;
+  /// Candidate after candidate. Of a reward without a decision, the context of what was shown.
+  std::span<const double> contexts = {};
+  std::size_t action = 0;  ///< which of them was shown
+  double reward = 0.0;
+  bool is_decision = false;                ///< whether it is known what else could have been shown
+  std::optional<double> probability = {};  ///< that with which the log chose, if anybody knows
+  std::size_t place = 0;                   ///< where it stands in the log, for BadRound
+};
+
+/// Goes through a log from its beginning, and gives all its rewards to `take`, in their order.
+using ReadRounds = std::function<void(const std::function<void(const LoggedRound& round)>& take)>;
+
+/// A round that no bandit can judge: a candidate is too long, for instance.
+struct BadRound : std::invalid_argument {
+  BadRound(std::size_t where, const std::string& reason) : std::invalid_argument(reason), place(where) {}
+  std::size_t place;
+};
 
 struct TuneOptions {
   /// How many numbers a context has.
@@ -31,6 +53,9 @@ struct TuneOptions {
   /// Of the bootstrap.
   std::size_t resamples = 2000;
   std::uint64_t seed = 0;
+  /// Alpha is looked for by replay, too, if this is set. It is called for every policy, and once before, because all
+  /// candidates of a log may not fit into memory.
+  ReadRounds replay = {};
   /// 0 stands for as many as the machine has. The result is the same for any number.
   std::size_t threads = 0;
   /// Called now and then, with the share that is done, 0 to 1, from the thread that called tune. What it throws stops
@@ -57,6 +82,40 @@ struct LossPoint {
   double log_loss = 0.0;  ///< mean over the rewards up to there
 };
 
+/// A mean and where it lies with 95 %. Of a single user nobody can say: the ends are not numbers.
+struct Gain {
+  double mean = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// What a policy would have earned with some alpha.
+struct TriedAlpha {
+  double of_noise = 0.0;  ///< alpha, divided by the noise
+  double alpha = 0.0;
+  Gain value;  ///< a decision: the mean reward where it would have shown the same, each divided by its probability
+  Gain gain;   ///< how much more than with the noise as alpha; between these with 99 %
+  std::size_t matched = 0;  ///< decisions in which it would have shown the same
+  double effective_sample_size = 0.0;
+  bool trusted = false;  ///< it rests on enough decisions, whose probabilities are right as far as one can see
+};
+
+enum class ReplayAnswer {
+  another,      ///< than the noise earns clearly more, and was taken
+  noise,        ///< earns clearly more than all others
+  not_decided,  ///< the noise stays
+  not_done,     ///< the log does not allow it; the noise stays
+};
+[[nodiscard]] std::string_view name_of(ReplayAnswer answer);  // "another", "noise", "not decided", "not done"
+
+/// Alpha by replay: what came of it.
+struct AlphaReplay {
+  ReplayAnswer answer = ReplayAnswer::not_done;
+  std::string reason;  ///< in sentences
+  std::vector<TriedAlpha> tried;
+  std::optional<std::size_t> chosen = {};  ///< of these, the one that is taken
+};
+
 /// What was found for a policy.
 struct TunedPolicy {
   Policy policy = Policy::gob_lin;
@@ -64,8 +123,9 @@ struct TunedPolicy {
   double ridge = 1.0;
   std::optional<double> coupling = {};    ///< none where no edges join the nodes
   std::optional<double> hub_weight = {};  ///< gob.lin.hub; its hub's ridge is `ridge`, too
-  double alpha = 0.0;                     ///< the noise: a width of one posterior standard deviation, times sqrt(ln t)
-  double noise = 0.0;                     ///< standard deviation
+  /// The noise, that is a width of one posterior standard deviation times sqrt(ln t), or what replay found.
+  double alpha = 0.0;
+  double noise = 0.0;  ///< standard deviation
   double log_likelihood = 0.0;
   double standard_error = 0.0;  ///< of the log likelihood
   /// The settings are not the most probable ones: progressive validation found a squared error that is at least 2 %
@@ -78,13 +138,9 @@ struct TunedPolicy {
   double log_loss = 0.0;       ///< -log_likelihood a reward
   std::vector<CurvePoint> curve;
   std::vector<LossPoint> losses;
-};
+  std::optional<AlphaReplay> replay;  ///< none where nobody asked for it
 
-/// A mean and where it lies with 95 %. Of a single user nobody can say: the ends are not numbers.
-struct Gain {
-  double mean = 0.0;
-  double low = 0.0;
-  double high = 0.0;
+  [[nodiscard]] bool alpha_by_replay() const { return replay && replay->answer == ReplayAnswer::another; }
 };
 
 /// How much smaller the squared error of gob.lin is than that of a rival, a reward.
@@ -154,7 +210,8 @@ struct TuneResult {
 ///
 /// The rewards are in the order of the log. Time grows with users * d^2 and edges * d for each of some hundred
 /// settings; memory with 400 bytes * users * d for each thread. Throws std::invalid_argument if there are fewer than
-/// two rewards, if all are the same, if no context has a number other than 0, or if something is not finite.
+/// two rewards, if all are the same, if no context has a number other than 0, or if something is not finite. With
+/// replay there are as many bandits at a time as alphas are tried, six, and BadRound is thrown, too.
 [[nodiscard]] TuneResult tune(const Graph& users, const RewardTable& rewards, const TuneOptions& options);
 
 }  // namespace goblin::offline

@@ -18,7 +18,7 @@ struct TuneReport {
   std::string version;
 };
 
-/// The verdict, the policies with their settings and errors, and where the graph helps, for a terminal.
+/// The verdict, the policies with their settings and errors, and the alphas that were tried, for a terminal.
 [[nodiscard]] std::string tune_table(const offline::TuneResult& result);
 
 /// "tune-error": squared error against the share of the log, "tune-gain": how many users gain how much.
