@@ -336,6 +336,8 @@ Json json_of(const std::optional<offline::AlphaReplay>& replay) {
     const offline::TriedAlpha& tried = replay->tried[k];
     alphas.push_back({{"alpha", tried.alpha},
                       {"of_noise", tried.of_noise},
+                      {"coupling", json_number(tried.coupling)},
+                      {"of_coupling", tried.of_coupling},
                       {"value", tried.value.mean},
                       {"low", tried.value.low},
                       {"high", tried.value.high},
@@ -354,6 +356,7 @@ Json json_of(const offline::TunedPolicy& tuned, const std::string& options) {
   object["noise"] = tuned.noise;
   object["alpha"] = tuned.alpha;
   object["alpha_by"] = tuned.alpha_by_replay() ? "replay" : "noise";
+  object["coupling_by_replay"] = tuned.coupling_by_replay();
   object["log_likelihood"] = tuned.log_likelihood;
   object["standard_error"] = tuned.standard_error;
   object["by_validation"] = tuned.by_validation;
@@ -509,9 +512,9 @@ void add_tune(CLI::App& app) {
   command->add_option("--unknown", options->unknown, "Users who are not in the graph: error, add or skip")
       ->check(CLI::IsMember({"error", "add", "skip"}))
       ->capture_default_str();
-  auto* replay = command->add_flag(
-      "--replay", options->replay,
-      "Look for alpha by what the policies would have earned in the log's decisions, where it allows that");
+  auto* replay = command->add_flag("--replay", options->replay,
+                                   "Look for alpha and coupling by what the policies would have earned in the log's "
+                                   "decisions, where it allows that");
   command->add_flag("--uniform", options->uniform, "The log chose every candidate with the same probability")
       ->needs(replay);
   command->add_option("--rewirings", options->options.rewirings, "Graphs with other edges to compare with")

@@ -42,9 +42,9 @@ class Tuning:
         that over ``linucb-ind`` for each user, and ``by_cluster``, ``by_degree`` and ``by_rewards`` the same for
         groups of users. A gain is how much smaller the squared error is, a reward, between ``low`` and ``high`` (95 %).
 
-        After ``tune(..., replay=True)``, ``alphas`` has what a decision would have earned with each alpha, ``value``,
-        and how much more that is than with the noise as alpha, ``gain``, between ``gain_low`` and ``gain_high`` (99 %).
-        In ``policies``, ``replay`` says what came of it ("another", "noise", "not decided" or "not done"), and
+        After ``tune(..., replay=True)``, ``alphas`` has what a decision would have earned with each alpha and coupling,
+        ``value``, and how much more that is than with the noise as alpha, ``gain``, between ``gain_low`` and
+        ``gain_high`` (all of them together with 95 %). In ``policies``, ``replay`` says what came of it ("another", "noise", "not decided" or "not done"), and
         ``replay_reason`` why.
         """
         if table not in self.tables:
@@ -126,8 +126,8 @@ def tune(
     clusters : for ``gob.lin.macro`` and ``gob.lin.block``: a number of clusters, or what else ``GobLinMacro`` takes
     intercept : contexts get a constant 1
     unknown : for users who are not in the graph: ``"error"``, ``"add"`` (without friends) or ``"skip"`` (their rewards)
-    replay : alpha is looked for by what the policies would have earned in the log's decisions, where it allows that: it
-        needs ``contexts`` or ``items``, ``action`` and ``probability``. Without it, alpha is the noise
+    replay : alpha and coupling are looked for by what the policies would have earned in the log's decisions, where it
+        allows that: it needs ``contexts`` or ``items``, ``action`` and ``probability``. Without it, alpha is the noise
     uniform : for ``replay``: the log chose every candidate with the same probability, and has no ``probability``
     rewirings : how many graphs with the same degrees and other edges the graph is compared with
     seed : of these graphs and of the bootstrap

@@ -52,6 +52,8 @@ void add_alphas(nb::list& rows, const offline::TunedPolicy& tuned) {
     row["policy"] = std::string(name_of(tuned.policy));
     row["alpha"] = tried.alpha;
     row["of_noise"] = tried.of_noise;
+    row["coupling"] = tried.coupling.value_or(nothing);
+    row["of_coupling"] = tried.of_coupling;
     row["value"] = tried.value.mean;
     row["low"] = tried.value.low;
     row["high"] = tried.value.high;
@@ -75,6 +77,7 @@ nb::dict dict_of(const offline::TunedPolicy& tuned) {
   row["noise"] = tuned.noise;
   row["alpha"] = tuned.alpha;
   row["alpha_by"] = tuned.alpha_by_replay() ? "replay" : "noise";
+  row["coupling_by_replay"] = tuned.coupling_by_replay();
   row["replay"] = tuned.replay ? std::string(name_of(tuned.replay->answer)) : std::string();
   row["replay_reason"] = tuned.replay ? tuned.replay->reason : std::string();
   row["log_likelihood"] = tuned.log_likelihood;

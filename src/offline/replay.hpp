@@ -22,13 +22,26 @@
 
 namespace goblin::offline {
 
-/// Multiples of the noise, fixed in advance: what is tried must not depend on what came out.
-inline constexpr std::array alphas_of_noise = {0.0, 0.01, 0.1, 0.3, 1.0, 3.0};
-/// The one that is the noise itself.
+/// What is tried, in multiples of the noise and of the coupling that predicts best. It is fixed in advance: it must not
+/// depend on what came out.
+struct TriedMultiples {
+  double noise;
+  double coupling;
+};
+inline constexpr std::array alphas_alone = {TriedMultiples{0.0, 1.0}, TriedMultiples{0.01, 1.0},
+                                            TriedMultiples{0.1, 1.0}, TriedMultiples{0.3, 1.0},
+                                            TriedMultiples{1.0, 1.0}, TriedMultiples{3.0, 1.0}};
+/// The one that all others are compared with: the noise itself.
 inline constexpr std::size_t noise_place = 4;
-static_assert(alphas_of_noise[noise_place] == 1.0);
+static_assert(alphas_alone[noise_place].noise == 1.0);
+/// Less coupling than predicts best: who is shown what was liked before wants to know what this user liked, and a log
+/// of random choices has little of that. Fewer alphas, those that are usually best.
+inline constexpr std::array less_coupling = {TriedMultiples{0.01, 0.3},  TriedMultiples{0.1, 0.3},
+                                             TriedMultiples{0.01, 0.1},  TriedMultiples{0.1, 0.1},
+                                             TriedMultiples{0.01, 0.03}, TriedMultiples{0.1, 0.03}};
 
-/// Finds alpha by replay: bandits that differ in alpha alone go through a log side by side, and learn what matches.
+/// Finds alpha and coupling by replay: bandits that differ in these alone go through a log side by side, and learn what
+/// matches.
 class AlphaReplays {
  public:
   struct Options {
@@ -42,9 +55,9 @@ class AlphaReplays {
   AlphaReplays(const ReadRounds& read, Work& work, const Options& options)
       : read_(read), work_(work), options_(options), against_(reason_against()) {}
 
-  /// `make(alpha)` gives the bandit of a policy.
+  /// `make(multiples)` gives the bandit of a policy. Without a coupling, only alphas are tried.
   template <typename Make>
-  [[nodiscard]] AlphaReplay of(double noise, const Make& make) {
+  [[nodiscard]] AlphaReplay of(double noise, std::optional<double> coupling, const Make& make) {
     std::string against = against_;
     if (against.empty() && !(noise > 0.0)) {
       against = fmt::format("The noise is {:.4g}, and what is tried are multiples of it.", noise);
@@ -53,20 +66,10 @@ class AlphaReplays {
       work_.tick(options_.work);
       return {.answer = ReplayAnswer::not_done, .reason = std::move(against), .tried = {}, .chosen = {}};
     }
-    std::vector<Evaluation> evaluations;
-    for (const double multiple : alphas_of_noise) {
-      evaluations.emplace_back(make(multiple * noise), EvaluationOptions{.learning = Learning::matched,
-                                                                         .seed = options_.seed,
-                                                                         .estimates = {.resamples = options_.resamples,
-                                                                                       .seed = options_.seed}});
-    }
-    Block block;
-    read_([&](const LoggedRound& round) {
-      block.add(round);
-      if (block.is_full()) judge(block, evaluations);
-    });
-    judge(block, evaluations);
-    return answer_of(noise, evaluations);
+    std::vector<Seen> seen;
+    go_through(alphas_alone, coupling ? 2 : 1, make, seen);
+    if (coupling) go_through(less_coupling, 2, make, seen);
+    return answer_of(noise, coupling, seen);
   }
 
  private:
@@ -75,8 +78,38 @@ class AlphaReplays {
   static constexpr Estimator estimator = Estimator::snips;
   static constexpr double level = 0.95;
   /// Of each difference to the noise, so that all of them hold together with `level`.
-  static constexpr double difference_level = 1.0 - (1.0 - level) / static_cast<double>(alphas_of_noise.size() - 1);
+  [[nodiscard]] static double difference_level(std::size_t tried) {
+    return 1.0 - (1.0 - level) / static_cast<double>(tried - 1);
+  }
   static constexpr std::size_t now_and_then = 16;  // rounds
+
+  /// What is left of a bandit that went through the log.
+  struct Seen {
+    TriedMultiples multiples;
+    Evaluated result;
+    Accumulator accumulator;
+  };
+
+  /// Side by side, with memory for so many bandits as there are multiples; `passes` of these are the work of a policy.
+  template <typename Make>
+  void go_through(std::span<const TriedMultiples> all, std::size_t passes, const Make& make, std::vector<Seen>& seen) {
+    std::vector<Evaluation> evaluations;
+    for (const TriedMultiples& multiples : all) {
+      evaluations.emplace_back(
+          make(multiples), EvaluationOptions{.learning = Learning::matched,
+                                             .seed = options_.seed,
+                                             .estimates = {.resamples = options_.resamples, .seed = options_.seed}});
+    }
+    Block block;
+    read_([&](const LoggedRound& round) {
+      block.add(round);
+      if (block.is_full()) judge(block, evaluations, passes);
+    });
+    judge(block, evaluations, passes);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      seen.push_back({all[k], evaluations[k].result(), evaluations[k].accumulator()});
+    }
+  }
 
   /// Rounds that wait until all bandits judge them: enough that threads are worth it, and not much memory.
   class Block {
@@ -137,7 +170,7 @@ class AlphaReplays {
     return {};
   }
 
-  void judge(Block& block, std::vector<Evaluation>& evaluations) {
+  void judge(Block& block, std::vector<Evaluation>& evaluations, std::size_t passes) {
     struct Failure {
       std::size_t round = std::numeric_limits<std::size_t>::max();
       std::string reason;
@@ -158,7 +191,7 @@ class AlphaReplays {
                                         [](const Failure& a, const Failure& b) { return a.round < b.round; });
     if (!first->reason.empty()) throw BadRound(block.rounds()[first->round].round.place, first->reason);
     work_.tick(options_.work * static_cast<double>(block.rounds().size()) /
-               static_cast<double>(std::max<std::size_t>(1, options_.rewards)));
+               static_cast<double>(passes * std::max<std::size_t>(1, options_.rewards)));
     block.clear();
   }
   static void judge(const Block::Waiting& each, const Block& block, Evaluation& evaluation) {
@@ -181,25 +214,26 @@ class AlphaReplays {
     return fmt::format("{:.3g} ({:.3g} to {:.3g})", gain.mean, gain.low, gain.high);
   }
 
-  [[nodiscard]] static AlphaReplay answer_of(double noise, const std::vector<Evaluation>& evaluations) {
+  [[nodiscard]] static AlphaReplay answer_of(double noise, std::optional<double> coupling,
+                                             const std::vector<Seen>& seen) {
     AlphaReplay replay;
-    std::vector<Evaluated> results;
-    for (std::size_t k = 0; k < evaluations.size(); ++k) {
-      results.push_back(evaluations[k].result());
-      const Summary& summary = results.back().summary;
-      replay.tried.push_back(
-          {.of_noise = alphas_of_noise[k],
-           .alpha = alphas_of_noise[k] * noise,
-           .value = gain_of(summary.estimates[static_cast<std::size_t>(estimator)].value),
-           .gain = gain_of(evaluations[k].more_than(evaluations[noise_place], estimator, difference_level)),
-           .matched = summary.diagnostics.matched,
-           .effective_sample_size = summary.diagnostics.effective_sample_size,
-           .trusted = results.back().decidable});
+    for (const Seen& one : seen) {
+      const Summary& summary = one.result.summary;
+      replay.tried.push_back({.of_noise = one.multiples.noise,
+                              .alpha = one.multiples.noise * noise,
+                              .of_coupling = one.multiples.coupling,
+                              .coupling = coupling ? std::optional(one.multiples.coupling * *coupling) : std::nullopt,
+                              .value = gain_of(summary.estimates[static_cast<std::size_t>(estimator)].value),
+                              .gain = gain_of(one.accumulator.more_than(seen[noise_place].accumulator, estimator,
+                                                                        difference_level(seen.size()))),
+                              .matched = summary.diagnostics.matched,
+                              .effective_sample_size = summary.diagnostics.effective_sample_size,
+                              .trusted = one.result.decidable});
     }
     const TriedAlpha& of_noise = replay.tried[noise_place];
     replay.chosen = noise_place;
     if (!of_noise.trusted) {
-      replay.reason = distrust_of(results[noise_place].summary.diagnostics);
+      replay.reason = distrust_of(seen[noise_place].result.summary.diagnostics);
       return replay;
     }
     std::optional<std::size_t> best;
@@ -216,7 +250,7 @@ class AlphaReplays {
     if (best) {
       replay.answer = ReplayAnswer::another;
       replay.chosen = best;
-      replay.reason = why_another(replay.tried, *best, evaluations);
+      replay.reason = why_another(replay.tried, *best, seen);
     } else if (worse + 1 == replay.tried.size()) {
       replay.answer = ReplayAnswer::noise;
       replay.reason = fmt::format("The noise, {:.4g}, earns clearly more than all others: {:.3g} a decision.", noise,
@@ -226,25 +260,34 @@ class AlphaReplays {
       replay.reason =
           fmt::format("{}: the noise, {:.4g}, stays.",
                       std::isnan(of_noise.value.low) ? "All decisions are of one user, so that there are no intervals"
-                                                     : "No alpha earns clearly more than the noise",
+                      : coupling ? "No alpha earns clearly more than the noise, with this coupling or less"
+                                 : "No alpha earns clearly more than the noise",
                       noise);
     }
     return replay;
   }
 
+  [[nodiscard]] static std::string name_of(const TriedAlpha& tried) {
+    return tried.of_coupling == 1.0 ? fmt::format("{:.4g}", tried.alpha)
+                                    : fmt::format("{:.4g} with coupling {:.4g}", tried.alpha, *tried.coupling);
+  }
   [[nodiscard]] static std::string why_another(const std::vector<TriedAlpha>& tried, std::size_t best,
-                                               const std::vector<Evaluation>& evaluations) {
+                                               const std::vector<Seen>& seen) {
+    const TriedAlpha& taken = tried[best];
     std::string reason = fmt::format(
-        "{:.4g}, that is {}, earns clearly more than the noise: {:.3g} a decision against {:.3g}, a difference of {}.",
-        tried[best].alpha,
-        tried[best].of_noise == 0.0 ? std::string("not to explore at all")
-                                    : fmt::format("{:g} times the noise", tried[best].of_noise),
-        tried[best].value.mean, tried[noise_place].value.mean, words_of(tried[best].gain));
+        "{}, that is {}{}, earns clearly more than the noise: {:.3g} a decision against {:.3g}, a difference of {}.",
+        name_of(taken),
+        taken.of_noise == 0.0 ? std::string("not to explore at all")
+                              : fmt::format("{:g} times the noise", taken.of_noise),
+        taken.of_coupling == 1.0 ? std::string()
+                                 : fmt::format(" and {:g} times the coupling that predicts best", taken.of_coupling),
+        taken.value.mean, tried[noise_place].value.mean, words_of(taken.gain));
     std::vector<std::string> alike;
     for (std::size_t k = 0; k < tried.size(); ++k) {
       if (k == best || k == noise_place) continue;
-      const Value difference = evaluations[best].more_than(evaluations[k], estimator, difference_level);
-      if (!(difference.interval.low > 0.0)) alike.push_back(fmt::format("{:.4g}", tried[k].alpha));
+      const Value difference =
+          seen[best].accumulator.more_than(seen[k].accumulator, estimator, difference_level(seen.size()));
+      if (!(difference.interval.low > 0.0)) alike.push_back(name_of(tried[k]));
     }
     if (!alike.empty()) reason += fmt::format(" Between it and {} it is not decided.", fmt::join(alike, ", "));
     return reason;

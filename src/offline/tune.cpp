@@ -469,7 +469,8 @@ class Tuning {
     return grouping;
   }
 
-  /// Alpha by what the policies would have earned. One policy after the other: that takes a sixth of the memory.
+  /// Alpha and coupling by what the policies would have earned. One policy after the other: that takes a sixth of the
+  /// memory.
   void replay() {
     if (!options_.replay) return;
     AlphaReplays replays(options_.replay, work_,
@@ -479,17 +480,21 @@ class Tuning {
                           .rewards = result_.rewards,
                           .work = replay_work * static_cast<double>(result_.rewards)});
     for (TunedPolicy& tuned : result_.policies) {
-      tuned.replay = replays.of(tuned.noise, [&](double alpha) { return bandit_of(tuned, alpha); });
+      tuned.replay = replays.of(tuned.noise, tuned.coupling,
+                                [&](const TriedMultiples& multiples) { return bandit_of(tuned, multiples); });
       if (!tuned.alpha_by_replay()) continue;
-      tuned.alpha = tuned.replay->tried[*tuned.replay->chosen].alpha;
+      const TriedAlpha& taken = tuned.replay->tried[*tuned.replay->chosen];
+      tuned.alpha = taken.alpha;
+      tuned.coupling = taken.coupling;
     }
   }
 
-  [[nodiscard]] Bandit bandit_of(const TunedPolicy& tuned, double alpha) const {
-    BanditOptions options{.dimension = options_.dimension, .alpha = alpha, .ridge = tuned.ridge};
+  [[nodiscard]] Bandit bandit_of(const TunedPolicy& tuned, const TriedMultiples& multiples) const {
+    BanditOptions options{
+        .dimension = options_.dimension, .alpha = multiples.noise * tuned.noise, .ridge = tuned.ridge};
     options.evidence_per_node = true;
     options.engine.threads = 1;
-    if (tuned.coupling) options.coupling = *tuned.coupling;
+    if (tuned.coupling) options.coupling = multiples.coupling * *tuned.coupling;
     if (tuned.hub_weight) options.hub = {.weight = *tuned.hub_weight, .ridge = tuned.ridge};
     const auto clusters =
         uses_clusters(tuned.policy) ? std::span<const NodeId>(options_.clusters) : std::span<const NodeId>();

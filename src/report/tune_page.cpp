@@ -92,8 +92,8 @@ std::string no_replay(const TuneResult& result) {
 
 /// The columns of the alphas that were tried by replay, in the table for a terminal and on the page.
 std::vector<TableRow> alpha_rows(const TuneResult& result) {
-  std::vector<TableRow> rows = {{"policy", "of the noise", "alpha", "earns", "95 % interval", "minus the noise",
-                                 "99 % interval", "decisions", ""}};
+  std::vector<TableRow> rows = {{"policy", "of the noise", "alpha", "coupling", "earns", "95 % interval",
+                                 "minus the noise", "interval", "decisions", ""}};
   const auto interval = [](const Gain& gain) {
     return std::isnan(gain.low) ? std::string("-") : fmt::format("{:.4g} to {:.4g}", gain.low, gain.high);
   };
@@ -101,10 +101,10 @@ std::vector<TableRow> alpha_rows(const TuneResult& result) {
     if (!tuned.replay) continue;
     for (std::size_t k = 0; k < tuned.replay->tried.size(); ++k) {
       const TriedAlpha& tried = tuned.replay->tried[k];
-      const bool is_noise = tried.of_noise == 1.0;
+      const bool is_noise = tried.of_noise == 1.0 && tried.of_coupling == 1.0;
       rows.push_back({std::string(name_of(tuned.policy)), fmt::format("{:g}", tried.of_noise), setting(tried.alpha),
-                      setting(tried.value.mean), interval(tried.value),
-                      is_noise ? std::string("-") : fmt::format("{:+.4g}", tried.gain.mean),
+                      tried.coupling ? setting(*tried.coupling) : std::string("-"), setting(tried.value.mean),
+                      interval(tried.value), is_noise ? std::string("-") : fmt::format("{:+.4g}", tried.gain.mean),
                       is_noise ? std::string("-") : interval(tried.gain), grouped(tried.matched),
                       tuned.replay->chosen == k ? std::string("taken") : std::string()});
     }
@@ -233,7 +233,7 @@ Verdict verdict_of(ReplayAnswer answer) {
 /// Nothing where nobody asked for a replay.
 std::string alpha_section(const TuneResult& result) {
   if (!result.policies.front().replay) return {};
-  std::string text = "<h2 id=\"alpha\">Alpha by replay</h2>\n";
+  std::string text = "<h2 id=\"alpha\">Alpha and coupling by replay</h2>\n";
   if (const std::string reason = no_replay(result); !reason.empty()) {
     append(text, "<p>Not done, so that alpha is the noise. {}</p>\n", html_escaped(reason));
     return text;
@@ -241,17 +241,18 @@ std::string alpha_section(const TuneResult& result) {
   append(
       text,
       R"(<p>What a decision earns with each alpha where the policy would have shown what the log did, and how much more that is
-than with the noise as alpha. The intervals of the differences are for 99&nbsp;%, so that all five of a policy hold together with
-95&nbsp;%. Another alpha than the noise is taken if its interval lies above 0.</p>
+than with the noise as alpha and the coupling that predicts best. The intervals of all differences of a policy hold together with
+95&nbsp;%. Another alpha or less coupling is taken if its interval lies above 0.</p>
 )");
   std::vector<std::vector<std::string>> answers;
   for (const TunedPolicy& tuned : result.policies) {
     answers.push_back({text_cell(swatch(name_of(tuned.policy)) + html_escaped(name_of(tuned.policy))),
                        number_cell(setting(tuned.alpha)),
+                       number_cell(tuned.coupling ? setting(*tuned.coupling) : std::string("-")),
                        verdict_cell(verdict_of(tuned.replay->answer), std::string(name_of(tuned.replay->answer))),
                        text_cell(html_escaped(tuned.replay->reason))});
   }
-  text += table({"policy", "alpha", "better", "why"}, answers);
+  text += table({"policy", "alpha", "coupling", "better", "why"}, answers);
   const std::vector<TableRow> all = alpha_rows(result);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t k = 1; k < all.size(); ++k) {
@@ -295,7 +296,7 @@ std::string alpha_text(const TuneResult& result) {
   if (const std::string reason = no_replay(result); !reason.empty()) {
     return fmt::format("\nAlpha by replay: not done, so that it is the noise.\n  {}\n", reason);
   }
-  std::string text = "\nAlpha by replay, and what a decision earns:\n" + aligned(alpha_rows(result));
+  std::string text = "\nAlpha and coupling by replay, and what a decision earns:\n" + aligned(alpha_rows(result));
   for (const TunedPolicy& tuned : result.policies) {
     append(text, "{}: {}. {}\n", name_of(tuned.policy), name_of(tuned.replay->answer), tuned.replay->reason);
   }

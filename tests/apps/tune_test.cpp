@@ -188,15 +188,17 @@ TEST_F(TuneCommand, finds_alpha_by_replay) {
   EXPECT_EQ(json::parse(read("out/tune.json")), result);
   for (const json& policy : result["policies"]) {
     const json& replay = policy["replay"];
-    ASSERT_EQ(replay["alphas"].size(), 6U) << replay;
+    ASSERT_EQ(replay["alphas"].size(), policy["coupling"].is_null() ? 6U : 12U) << replay;
     EXPECT_FALSE(replay["reason"].get<std::string>().empty());
     for (const json& each : replay["alphas"]) {
-      for (const char* key : {"alpha", "of_noise", "value", "low", "high", "gain", "matched", "effective_sample_size",
-                              "trusted", "chosen"}) {
+      for (const char* key : {"alpha", "of_noise", "coupling", "of_coupling", "value", "low", "high", "gain", "matched",
+                              "effective_sample_size", "trusted", "chosen"}) {
         EXPECT_TRUE(each.contains(key)) << key;
       }
       if (each["chosen"] == true) {
         EXPECT_EQ(each["alpha"], policy["alpha"]);
+        EXPECT_EQ(each["coupling"], policy["coupling"]);
+        EXPECT_EQ(each["of_coupling"] != 1.0, policy["coupling_by_replay"]);
       }
     }
     EXPECT_EQ(replay["alphas"][4]["alpha"], policy["noise"]);
@@ -208,11 +210,12 @@ TEST_F(TuneCommand, finds_alpha_by_replay) {
   EXPECT_THAT(result["commands"][0].get<std::string>(),
               HasSubstr(fmt::format(" --alpha {:.4g} ", settings["alpha"].get<double>())));
   const std::string page = read("out/tune.html");
-  EXPECT_THAT(page, AllOf(HasSubstr("<h2 id=\"alpha\">Alpha by replay</h2>"), HasSubstr("earns clearly more"),
-                          HasSubstr(" --replay --rewirings 1</code>"), HasSubstr("taken")));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("<h2 id=\"alpha\">Alpha and coupling by replay</h2>"), HasSubstr("earns clearly more"),
+                    HasSubstr(" --replay --rewirings 1</code>"), HasSubstr("taken")));
   const auto text = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 1 --replay");
-  EXPECT_THAT(text.output, AllOf(HasSubstr("Alpha by replay, and what a decision earns:"), HasSubstr("taken"),
-                                 HasSubstr("gob.lin: another. ")));
+  EXPECT_THAT(text.output, AllOf(HasSubstr("Alpha and coupling by replay, and what a decision earns:"),
+                                 HasSubstr("taken"), HasSubstr("gob.lin: another. ")));
   const auto without = goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 1 --json");
   ASSERT_EQ(without.code, 0) << without.output;
   EXPECT_TRUE(json::parse(without.output)["settings"]["replay"].is_null());
@@ -237,7 +240,7 @@ TEST_F(TuneCommand, says_why_alpha_is_not_found_by_replay) {
   const auto uniform =
       goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 0 --replay --uniform --json");
   ASSERT_EQ(uniform.code, 0) << uniform.output;
-  EXPECT_EQ(json::parse(uniform.output)["settings"]["replay"]["alphas"].size(), 6U);
+  EXPECT_EQ(json::parse(uniform.output)["settings"]["replay"]["alphas"].size(), 12U);
 }
 
 TEST_F(TuneCommand, names_what_replay_cannot_take) {

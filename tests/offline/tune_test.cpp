@@ -5,6 +5,7 @@
 #include "goblin/random.hpp"
 #include "goblin/world/cliques.hpp"
 #include "offline/random_choices.hpp"
+#include "offline/replay.hpp"
 
 #include <cmath>
 #include <functional>
@@ -309,7 +310,7 @@ TEST(TuneReplay, takes_an_alpha_that_earns_more) {
     ASSERT_TRUE(tuned.replay);
     EXPECT_EQ(tuned.replay->answer, ReplayAnswer::another) << tuned.replay->reason;
     const auto& tried = tuned.replay->tried;
-    ASSERT_EQ(tried.size(), 6U);
+    ASSERT_EQ(tried.size(), tuned.coupling ? 12U : 6U);
     EXPECT_NEAR(tried[0].value.mean, 0.3, 0.03);
     EXPECT_EQ(tried[4].alpha, tuned.noise);
     EXPECT_EQ(tried[4].gain.mean, 0.0);
@@ -320,7 +321,7 @@ TEST(TuneReplay, takes_an_alpha_that_earns_more) {
     EXPECT_GT(chosen.gain.low, 0.0);
     EXPECT_EQ(tuned.alpha, chosen.alpha);
     // Of two that do the same, the one that explores more.
-    if (tried[0].value.mean == tried[1].value.mean) {
+    if (tried[0].value.mean == chosen.value.mean && tried[1].value.mean == chosen.value.mean) {
       EXPECT_EQ(tuned.replay->chosen, 1U);
     }
     for (const TriedAlpha& each : tried) {
@@ -332,6 +333,31 @@ TEST(TuneReplay, takes_an_alpha_that_earns_more) {
     }
     EXPECT_THAT(tuned.replay->reason, AllOf(HasSubstr("earns clearly more than the noise"), HasSubstr("not decided")));
   }
+}
+
+/// Each user loves another candidate than friends do: the less coupling, the sooner that is found.
+TEST(TuneReplay, takes_less_coupling_where_that_earns_more) {
+  const Graph graph = generate::cliques(4, 5);
+  const auto pays = [](std::size_t user, std::size_t candidate) { return candidate == user % 5 ? 1.0 : -0.5; };
+  const RandomChoices log(20, 5, pays, 0.1, 10'000);
+  const auto rounds = log.rounds();
+  Work work(1, {});
+  AlphaReplays replays(rounds, work, {.seed = 1, .resamples = 500, .dimension = 5, .rewards = 10'000, .work = 1.0});
+  const auto with = [&](std::optional<double> coupling) {
+    return replays.of(1.0, coupling, [&](const TriedMultiples& tried) {
+      return Bandit::gob_lin(
+          graph, {.dimension = 5, .alpha = tried.noise, .coupling = tried.coupling * coupling.value_or(0.0)});
+    });
+  };
+  const AlphaReplay replay = with(100.0);
+  ASSERT_EQ(replay.answer, ReplayAnswer::another) << replay.reason;
+  const TriedAlpha& taken = replay.tried[*replay.chosen];
+  EXPECT_EQ(taken.of_coupling, 0.03);
+  EXPECT_EQ(taken.coupling, 3.0);
+  EXPECT_THAT(replay.reason,
+              AllOf(HasSubstr(" with coupling 3, that is "),
+                    HasSubstr(" times the noise and 0.03 times the coupling that predicts best, earns")));
+  EXPECT_EQ(with(std::nullopt).tried.size(), 6U);
 }
 
 /// Whoever never explores stays with the first candidate, which pays something, and never sees that the second pays
@@ -347,7 +373,7 @@ TEST(TuneReplay, sees_where_exploring_pays) {
   for (const TunedPolicy& tuned : result.policies) {
     ASSERT_TRUE(tuned.replay);
     const auto& tried = tuned.replay->tried;
-    ASSERT_EQ(tried.size(), 6U) << tuned.replay->reason;
+    ASSERT_EQ(tried.size(), tuned.coupling ? 12U : 6U) << tuned.replay->reason;
     EXPECT_NEAR(tried[0].value.mean, 0.3, 0.05) << name_of(tuned.policy);
     EXPECT_LT(tried[0].gain.high, 0.0);
     EXPECT_GT(tried[4].value.mean, 0.8);
@@ -375,11 +401,11 @@ TEST(TuneReplay, estimates_what_evaluate_does) {
   const TuneResult result = tune(world.graph(), log.table(), options);
   const TunedPolicy& tuned = result.of(Policy::gob_lin);
   ASSERT_TRUE(tuned.replay);
-  ASSERT_EQ(tuned.replay->tried.size(), 6U);
+  ASSERT_EQ(tuned.replay->tried.size(), 12U);
   for (const TriedAlpha& tried : tuned.replay->tried) {
     Evaluation evaluation(Bandit::gob_lin(
         world.graph(),
-        {.dimension = d, .alpha = tried.alpha, .ridge = tuned.ridge, .coupling = tuned.coupling.value()}));
+        {.dimension = d, .alpha = tried.alpha, .ridge = tuned.ridge, .coupling = tried.coupling.value()}));
     log.rounds(skew)([&](const LoggedRound& round) {
       if (!round.is_decision) {
         evaluation.add_reward(round.user, round.user, round.contexts, round.reward);
@@ -470,8 +496,9 @@ TEST(TuneReplay, does_not_depend_on_the_number_of_threads) {
   const TuneResult three = tune(world.graph(), log.table(), options);
   for (std::size_t k = 0; k < one.policies.size(); ++k) {
     EXPECT_EQ(one.policies[k].replay->reason, three.policies[k].replay->reason);
-    ASSERT_EQ(one.policies[k].replay->tried.size(), 6U) << one.policies[k].replay->reason;
-    for (std::size_t at = 0; at < 6; ++at) {
+    const std::size_t tried = one.policies[k].coupling ? 12 : 6;
+    ASSERT_EQ(one.policies[k].replay->tried.size(), tried) << one.policies[k].replay->reason;
+    for (std::size_t at = 0; at < tried; ++at) {
       EXPECT_EQ(one.policies[k].replay->tried[at].value.low, three.policies[k].replay->tried[at].value.low);
       EXPECT_EQ(one.policies[k].replay->tried[at].gain.high, three.policies[k].replay->tried[at].gain.high);
     }

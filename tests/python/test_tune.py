@@ -131,12 +131,15 @@ def test_finds_alpha_by_replay() -> None:
     columns = decisions()
     result = goblin.tune(columns, friends(), replay=True, rewirings=1, intercept=True)
     alphas = result.frame("alphas")
-    assert list(alphas[alphas["policy"] == "gob.lin"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0]
+    assert list(alphas[alphas["policy"] == "linucb-ind"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0]
+    assert list(alphas[alphas["policy"] == "gob.lin"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0] + [0.01, 0.1] * 3
+    assert list(alphas[alphas["policy"] == "gob.lin"]["of_coupling"])[6:] == [0.3, 0.3, 0.1, 0.1, 0.03, 0.03]
     policies = result.frame().set_index("policy")
     for policy, row in policies.iterrows():
         tried = alphas[alphas["policy"] == policy]
         assert tried[tried["chosen"]]["alpha"].tolist() == [row["alpha"]]
         assert (row["alpha_by"] == "replay") == (row["replay"] == "another")
+        assert row["coupling_by_replay"] == (tried[tried["chosen"]]["of_coupling"].item() != 1.0)
         assert row["replay_reason"]
         noise = tried[tried["of_noise"] == 1.0].iloc[0]
         assert noise["gain"] == 0.0

@@ -82,11 +82,8 @@ class Evaluation {
   /// Throws std::invalid_argument if there were fewer than two rewards.
   [[nodiscard]] Evaluated result() const;
 
-  /// How much more an estimator says of this bandit than of another one that went through the same log
-  /// (Accumulator::more_than).
-  [[nodiscard]] Value more_than(const Evaluation& other, Estimator estimator, double level) const {
-    return accumulator_.more_than(other.accumulator_, estimator, level);
-  }
+  /// What was seen so far, for estimates when the bandit is gone.
+  [[nodiscard]] const Accumulator& accumulator() const { return accumulator_; }
 
   [[nodiscard]] const Bandit& bandit() const { return bandit_; }
   /// For users who join: it must not learn behind the evaluation's back.
