@@ -44,8 +44,8 @@ class Tuning:
 
         After ``tune(..., replay=True)``, ``alphas`` has what a decision would have earned with each alpha and coupling,
         ``value``, and how much more that is than with the noise as alpha, ``gain``, between ``gain_low`` and
-        ``gain_high`` (all of them together with 95 %). In ``policies``, ``replay`` says what came of it ("another", "noise", "not decided" or "not done"), and
-        ``replay_reason`` why.
+        ``gain_high`` (all of them together with 95 %). In ``policies``, ``replay`` says what came of it ("another",
+        "noise", "not decided" or "not done"), and ``replay_reason`` why.
         """
         if table not in self.tables:
             raise ValueError(f"table: {table!r} (must be one of {', '.join(_FRAMES)})")

@@ -239,12 +239,17 @@ Summary Accumulator::summary() const {
 }
 
 Value Accumulator::more_than(const Accumulator& other, Estimator estimator, double level) const {
+  if (!(level > 0.0 && level < 1.0)) {
+    throw std::invalid_argument(fmt::format("level: {} (must be above 0 and below 1)", level));
+  }
+  for (std::size_t user = 0; user < std::max(sums_.size(), other.sums_.size()); ++user) {
+    const auto count = [&](const std::vector<Sums>& sums) { return user < sums.size() ? sums[user][Sum::count] : 0.0; };
+    if (count(sums_) == count(other.sums_)) continue;
+    throw std::invalid_argument(fmt::format("other: {} rewards of user {} (must be those of the same log, {})",
+                                            count(other.sums_), user, count(sums_)));
+  }
   const std::vector<Sums> own = groups();
   const std::vector<Sums> others = other.groups();
-  if (own.size() != others.size()) {
-    throw std::invalid_argument(
-        fmt::format("other: {} users (must be those of the same log, {})", others.size(), own.size()));
-  }
   const Ratio ratio = ratio_of(estimator);
   /// Of both, the sums above and below.
   struct Pair {

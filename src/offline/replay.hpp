@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/bandit/bandit.hpp"
+#include "goblin/error.hpp"
 #include "goblin/offline/evaluate.hpp"
 #include "goblin/offline/tune.hpp"
 #include "offline/work.hpp"
@@ -181,6 +182,8 @@ class AlphaReplays {
         if (at % now_and_then == 0) work_.tick(0.0);
         try {
           judge(block.rounds()[at], block, evaluations[k]);
+        } catch (const CapacityError&) {
+          throw;  // memory is not the log's fault
         } catch (const std::invalid_argument& error) {
           failures[k] = {at, error.what()};
           return;
@@ -244,7 +247,8 @@ class AlphaReplays {
       if (tried.trusted && tried.gain.high < 0.0) ++worse;
       if (!tried.trusted || !(tried.gain.low > 0.0)) continue;
       // Of several that would have done the same, the one that is nearest to the noise.
-      const bool as_good = best && k < noise_place && tried.value.mean == replay.tried[*best].value.mean;
+      const bool as_good = best && tried.value.mean == replay.tried[*best].value.mean &&
+                           tried.of_coupling == replay.tried[*best].of_coupling && tried.of_noise < 1.0;
       if (!best || as_good || tried.value.mean > replay.tried[*best].value.mean) best = k;
     }
     if (best) {

@@ -249,7 +249,7 @@ than with the noise as alpha and the coupling that predicts best. The intervals 
     answers.push_back({text_cell(swatch(name_of(tuned.policy)) + html_escaped(name_of(tuned.policy))),
                        number_cell(setting(tuned.alpha)),
                        number_cell(tuned.coupling ? setting(*tuned.coupling) : std::string("-")),
-                       verdict_cell(verdict_of(tuned.replay->answer), std::string(name_of(tuned.replay->answer))),
+                       verdict_cell(verdict_of(tuned.replay->answer), name_of(tuned.replay->answer)),
                        text_cell(html_escaped(tuned.replay->reason))});
   }
   text += table({"policy", "alpha", "coupling", "better", "why"}, answers);

@@ -87,11 +87,32 @@ void Committer::note(std::string trouble) {
   if (is_news && options_.warn) options_.warn(std::move(trouble));
 }
 
-/// With the lock.
+/// With the lock. While the disk fails, waiting would help nobody.
 void Committer::look_at_crowd() {
-  crowded_.store(2 * (queue_.size() + staying_count_) >= options_.most_writes ||
-                     2 * (bytes_ + staying_bytes_) >= options_.most_bytes,
+  crowded_.store(trouble_.empty() && (2 * (queue_.size() + staying_count_) >= options_.most_writes ||
+                                      2 * (bytes_ + staying_bytes_) >= options_.most_bytes),
                  std::memory_order_relaxed);
+}
+
+/// Those who wait behind writes that stay and cannot be written would wait for ever: there may be no room for them in
+/// the next transaction, and theirs cannot overtake, because a reward comes after its decision.
+void Committer::refuse_those_who_wait() {
+  Writes refused;
+  std::optional<Problem> problem;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto rest =
+        std::stable_partition(queue_.begin(), queue_.end(), [](const auto& write) { return write->stays(); });
+    refused.assign(std::make_move_iterator(rest), std::make_move_iterator(queue_.end()));
+    queue_.erase(rest, queue_.end());
+    if (stop_) queue_.clear();  // nobody waits for these, and there will be no other try
+    bytes_ = bytes_of(queue_);
+    urgent_ = false;
+    look_at_crowd();
+    problem = refusals::store_unavailable(trouble_);
+  }
+  for (const auto& write : refused) write->failed();
+  tell(std::move(refused), &*problem);
 }
 
 void Committer::run() {
@@ -117,7 +138,6 @@ void Committer::run() {
       sleep_ = Sleep::none;
       writes = std::move(staying);
       staying.clear();
-      staying_count_ = staying_bytes_ = 0;
       const std::size_t room = options_.most_together - std::min(options_.most_together, writes.size());
       if (queue_.size() <= room) {
         writes.insert(writes.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
@@ -140,12 +160,13 @@ void Committer::run() {
     if (!writes.empty()) {
       commit(writes);
       staying = std::move(writes);
-      if (!staying.empty()) {
+      {
         const std::lock_guard lock(mutex_);
         staying_count_ = staying.size();
         staying_bytes_ = bytes_of(staying);
         look_at_crowd();
       }
+      if (!staying.empty()) refuse_those_who_wait();
     } else if (troubled) {
       prove_health();
     }

@@ -106,6 +106,7 @@ class Committer {
   void note(std::string trouble);
   void prove_health();
   void look_at_crowd();
+  void refuse_those_who_wait();
 
   Store& store_;
   std::function<void(std::vector<Record>, Offset)> learn_;

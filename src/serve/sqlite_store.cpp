@@ -184,7 +184,7 @@ struct SqliteStore::State {
 
   /// A long time without records before this start is remembered; what is kept for a while is kept for longer then.
   void note_silence() {
-    constexpr std::int64_t day = 24 * 3'600 * 1'000;
+    constexpr std::int64_t day = 24LL * 3'600 * 1'000;
     if (clock.ahead() <= day) return;
     writer.run(fmt::format("INSERT INTO meta VALUES ('silence {0}', {1}) ON CONFLICT (name) DO UPDATE SET value = {1}",
                            next, clock.ahead())

@@ -327,6 +327,13 @@ TEST(Accumulator, compares_with_another_on_the_same_log) {
   EXPECT_LT(narrow.interval.low, narrow.value);
   third.add(50, {.reward = 1.0, .weight = 1.0});
   EXPECT_THROW(static_cast<void>(one.more_than(third, Estimator::snips, 0.95)), std::invalid_argument);
+  // As many users, but others.
+  Accumulator early;
+  Accumulator late;
+  early.add(0, {.reward = 1.0, .weight = 1.0});
+  late.add(3, {.reward = 1.0, .weight = 1.0});
+  EXPECT_THROW(static_cast<void>(early.more_than(late, Estimator::snips, 0.95)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(one.more_than(other, Estimator::snips, 1.0)), std::invalid_argument);
 }
 
 }  // namespace

@@ -168,6 +168,30 @@ TEST_F(DurabilityTest, decisions_that_were_answered_first_are_written_when_the_d
   EXPECT_EQ(service->status().end, 21);
 }
 
+TEST_F(DurabilityTest, nobody_waits_for_ever_behind_decisions_that_were_answered_first) {
+  options_.durable_decisions = false;
+  std::vector<std::string> events;
+  {
+    const auto service = start();
+    Caller caller(*service);
+    vfs_.fail_with(SQLITE_FULL);
+    // More than fit into one transaction.
+    for (std::uint64_t k = 0; k < 3'000; ++k) events.push_back(good(caller.select(request_for("u1", k))).event);
+    while (service->status().trouble.empty()) std::this_thread::sleep_for(1ms);
+    EXPECT_THAT(problem_of(caller.reward(events.back(), 1.0)), StartsWith("503 store-unavailable"));
+    EXPECT_THAT(problem_of(caller.put_edge("u1", "u7")), StartsWith("503 store-unavailable"));
+    events.push_back(good(caller.select(request_for("u1", 3'001))).event);
+    vfs_.fail_with(0);
+    while (service->status().end < 3'002) std::this_thread::sleep_for(5ms);
+    for (const std::string& event : events) EXPECT_FALSE(good(caller.reward(event, 1.0)).repeated);
+    EXPECT_EQ(service->status().end, 6'003);
+    vfs_.fail_with(SQLITE_FULL);
+    for (std::uint64_t k = 0; k < 3'000; ++k) good(caller.select(request_for("u1", k)));
+  }  // and it ends
+  vfs_.fail_with(0);
+  EXPECT_EQ(start()->status().end, 6'003);
+}
+
 TEST(DiskFullTest, a_full_disk_is_said_and_what_was_acknowledged_stays) {
   const TemporaryFolder folder;
   const auto mounted = folder / "small";
