@@ -37,8 +37,7 @@ inline constexpr std::size_t noise_place = 4;
 static_assert(alphas_alone[noise_place].noise == 1.0);
 /// Less coupling than predicts best: who is shown what was liked before wants to know what this user liked, and a log
 /// of random choices has little of that. Fewer alphas, those that are usually best.
-inline constexpr std::array less_coupling = {TriedMultiples{0.01, 0.3},  TriedMultiples{0.1, 0.3},
-                                             TriedMultiples{0.01, 0.1},  TriedMultiples{0.1, 0.1},
+inline constexpr std::array less_coupling = {TriedMultiples{0.01, 0.1}, TriedMultiples{0.1, 0.1},
                                              TriedMultiples{0.01, 0.03}, TriedMultiples{0.1, 0.03}};
 
 /// Finds alpha and coupling by replay: bandits that differ in these alone go through a log side by side, and learn what

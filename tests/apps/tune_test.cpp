@@ -188,7 +188,7 @@ TEST_F(TuneCommand, finds_alpha_by_replay) {
   EXPECT_EQ(json::parse(read("out/tune.json")), result);
   for (const json& policy : result["policies"]) {
     const json& replay = policy["replay"];
-    ASSERT_EQ(replay["alphas"].size(), policy["coupling"].is_null() ? 6U : 12U) << replay;
+    ASSERT_EQ(replay["alphas"].size(), policy["coupling"].is_null() ? 6U : 10U) << replay;
     EXPECT_FALSE(replay["reason"].get<std::string>().empty());
     for (const json& each : replay["alphas"]) {
       for (const char* key : {"alpha", "of_noise", "coupling", "of_coupling", "value", "low", "high", "gain", "matched",
@@ -240,7 +240,7 @@ TEST_F(TuneCommand, says_why_alpha_is_not_found_by_replay) {
   const auto uniform =
       goblin("tune --graph edges.tsv --events decisions.jsonl --rewirings 0 --replay --uniform --json");
   ASSERT_EQ(uniform.code, 0) << uniform.output;
-  EXPECT_EQ(json::parse(uniform.output)["settings"]["replay"]["alphas"].size(), 12U);
+  EXPECT_EQ(json::parse(uniform.output)["settings"]["replay"]["alphas"].size(), 10U);
 }
 
 TEST_F(TuneCommand, names_what_replay_cannot_take) {

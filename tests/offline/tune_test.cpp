@@ -310,7 +310,7 @@ TEST(TuneReplay, takes_an_alpha_that_earns_more) {
     ASSERT_TRUE(tuned.replay);
     EXPECT_EQ(tuned.replay->answer, ReplayAnswer::another) << tuned.replay->reason;
     const auto& tried = tuned.replay->tried;
-    ASSERT_EQ(tried.size(), tuned.coupling ? 12U : 6U);
+    ASSERT_EQ(tried.size(), tuned.coupling ? 10U : 6U);
     EXPECT_NEAR(tried[0].value.mean, 0.3, 0.03);
     EXPECT_EQ(tried[4].alpha, tuned.noise);
     EXPECT_EQ(tried[4].gain.mean, 0.0);
@@ -373,7 +373,7 @@ TEST(TuneReplay, sees_where_exploring_pays) {
   for (const TunedPolicy& tuned : result.policies) {
     ASSERT_TRUE(tuned.replay);
     const auto& tried = tuned.replay->tried;
-    ASSERT_EQ(tried.size(), tuned.coupling ? 12U : 6U) << tuned.replay->reason;
+    ASSERT_EQ(tried.size(), tuned.coupling ? 10U : 6U) << tuned.replay->reason;
     EXPECT_NEAR(tried[0].value.mean, 0.3, 0.05) << name_of(tuned.policy);
     EXPECT_LT(tried[0].gain.high, 0.0);
     EXPECT_GT(tried[4].value.mean, 0.8);
@@ -401,7 +401,7 @@ TEST(TuneReplay, estimates_what_evaluate_does) {
   const TuneResult result = tune(world.graph(), log.table(), options);
   const TunedPolicy& tuned = result.of(Policy::gob_lin);
   ASSERT_TRUE(tuned.replay);
-  ASSERT_EQ(tuned.replay->tried.size(), 12U);
+  ASSERT_EQ(tuned.replay->tried.size(), 10U);
   for (const TriedAlpha& tried : tuned.replay->tried) {
     Evaluation evaluation(Bandit::gob_lin(
         world.graph(),
@@ -496,7 +496,7 @@ TEST(TuneReplay, does_not_depend_on_the_number_of_threads) {
   const TuneResult three = tune(world.graph(), log.table(), options);
   for (std::size_t k = 0; k < one.policies.size(); ++k) {
     EXPECT_EQ(one.policies[k].replay->reason, three.policies[k].replay->reason);
-    const std::size_t tried = one.policies[k].coupling ? 12 : 6;
+    const std::size_t tried = one.policies[k].coupling ? 10 : 6;
     ASSERT_EQ(one.policies[k].replay->tried.size(), tried) << one.policies[k].replay->reason;
     for (std::size_t at = 0; at < tried; ++at) {
       EXPECT_EQ(one.policies[k].replay->tried[at].value.low, three.policies[k].replay->tried[at].value.low);

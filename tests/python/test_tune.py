@@ -132,8 +132,8 @@ def test_finds_alpha_by_replay() -> None:
     result = goblin.tune(columns, friends(), replay=True, rewirings=1, intercept=True)
     alphas = result.frame("alphas")
     assert list(alphas[alphas["policy"] == "linucb-ind"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0]
-    assert list(alphas[alphas["policy"] == "gob.lin"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0] + [0.01, 0.1] * 3
-    assert list(alphas[alphas["policy"] == "gob.lin"]["of_coupling"])[6:] == [0.3, 0.3, 0.1, 0.1, 0.03, 0.03]
+    assert list(alphas[alphas["policy"] == "gob.lin"]["of_noise"]) == [0.0, 0.01, 0.1, 0.3, 1.0, 3.0] + [0.01, 0.1] * 2
+    assert list(alphas[alphas["policy"] == "gob.lin"]["of_coupling"])[6:] == [0.1, 0.1, 0.03, 0.03]
     policies = result.frame().set_index("policy")
     for policy, row in policies.iterrows():
         tried = alphas[alphas["policy"] == policy]
