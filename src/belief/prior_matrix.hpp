@@ -27,6 +27,11 @@ class PriorMatrix {
   [[nodiscard]] double ridge(std::size_t node) const { return ridges_.empty() ? ridge_ : ridges_[node]; }
   [[nodiscard]] double smallest_ridge() const { return smallest_ridge_; }
   [[nodiscard]] double total_ridge() const;
+  /// How much the square of a residual at this node counts beside those at others: 1 where all ridges are equal. The
+  /// smaller the ridge, the more a score there is moved by the same residual.
+  [[nodiscard]] double residual_weight(std::size_t node) const {
+    return ridges_.empty() ? 1.0 : smallest_ridge_ / ridges_[node];
+  }
   /// The entry (node, node). O(neighbours).
   [[nodiscard]] double diagonal(std::size_t node) const { return ridge(node) + coupling_ * graph_.degree(node); }
   /// All of them. O(n + m).

@@ -153,9 +153,11 @@ void LaneSolver::Workspace::find_residual_of_start(std::span<const Column> colum
 
 LaneSolver::Workspace::Numbers LaneSolver::Workspace::residual_norms() const {
   DoubleLanes total{};
-  for (std::size_t k = 0; k < elimination_.node_count() * dimension_; ++k) {
-    const DoubleLanes& row = *residual_.at(k);
-    total += row * row;
+  for (std::size_t at = 0; at < elimination_.node_count(); ++at) {
+    const DoubleLanes* const rows = residual_.at(at * dimension_);
+    DoubleLanes of_node{};
+    for (std::size_t r = 0; r < dimension_; ++r) of_node += rows[r] * rows[r];
+    total += solver_.prior_.residual_weight(elimination_.node(at)) * of_node;
   }
   Numbers norms{};
   for (std::size_t lane = 0; lane < lanes; ++lane) norms[lane] = std::sqrt(total[lane]);
@@ -450,7 +452,9 @@ std::array<LaneSolver::Solved, lanes> LaneSolver::Workspace::solve(std::span<con
       lengths[lane] += column.right_hand_side[r] * column.right_hand_side[r];
       u[r][lane] = column.start[r];
     }
-    lengths[lane] = std::sqrt((column.minus == Column::nowhere ? 1.0 : 2.0) * lengths[lane]);
+    double weight = solver_.prior_.residual_weight(column.node);
+    if (column.minus != Column::nowhere) weight += solver_.prior_.residual_weight(column.minus);
+    lengths[lane] = std::sqrt(weight * lengths[lane]);
   }
   find_residual_of_start(columns);
   Numbers norms = residual_norms();

@@ -56,7 +56,7 @@ class LaneSolver {
     std::size_t node = 0;
     std::span<const double> right_hand_side;
     std::span<const double> start;
-    double tolerance = 0.0;  // |b - N u| <= tolerance * |b|
+    double tolerance = 0.0;  // as for PrecisionSolver::solve
     std::size_t minus = nowhere;
   };
   struct Solved {

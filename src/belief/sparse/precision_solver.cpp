@@ -16,10 +16,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-double length_of(std::span<const double> vector) {
-  return std::sqrt(std::inner_product(vector.begin(), vector.end(), vector.begin(), 0.0));
-}
-
 /// D^{-1} = (pivot I + S)^{-1}. O(d k^2) for k contexts, O(d^3) for a whole matrix.
 LowRankInverse<double> inverse_of(double pivot, const NodeSum& sum, std::size_t dimension, std::size_t stride) {
   if (sum.whole) {
@@ -189,6 +185,15 @@ void PrecisionSolver::clear() {
   std::fill(solution_.begin(), solution_.end(), 0.0);
 }
 
+double PrecisionSolver::length_of(std::span<const double> vector) const {
+  double squared_length = 0.0;
+  for (std::size_t j = 0; j < sums_.size(); ++j) {
+    const auto row = vector.subspan(j * stride_, stride_);
+    squared_length += prior_.residual_weight(j) * std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+  }
+  return std::sqrt(squared_length);
+}
+
 /// b - N u into residual_; returns its length. One pass over the edges and over the evidence.
 double PrecisionSolver::compute_residual() {
   return with_pack_count(stride_ / pack_size, [&](auto known) {
@@ -226,9 +231,10 @@ double PrecisionSolver::compute_residual() {
         for (std::size_t c = 0; c < count; ++c) r[c] -= factor * x[c];
       }
       Pack* const residual = packs(residual_.data() + j * width);
+      const double weight = prior_.residual_weight(j);
       for (std::size_t c = 0; c < count; ++c) {
         residual[c] = r[c];
-        squared_length += r[c] * r[c];
+        squared_length += weight * r[c] * r[c];
       }
     }
     return std::sqrt(sum(squared_length));

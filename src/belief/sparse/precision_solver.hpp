@@ -61,7 +61,7 @@ class PrecisionSolver {
     std::size_t iterations = 0;
     double residual = 0.0;  // |b - N u| / |b|
   };
-  /// Until |b - N u| <= tolerance * |b|.
+  /// Until |b - N u| <= tolerance * |b|; where ridges differ, lengths are with PriorMatrix::residual_weight.
   Solved solve(double tolerance, std::size_t max_iterations);
 
   [[nodiscard]] std::size_t bytes() const;
@@ -69,6 +69,7 @@ class PrecisionSolver {
   [[nodiscard]] static double bytes(std::size_t nodes, std::size_t edges, std::size_t dimension);
 
  private:
+  [[nodiscard]] double length_of(std::span<const double> vector) const;
   [[nodiscard]] double compute_residual();
   [[nodiscard]] double compute_residual_of_start();
   [[nodiscard]] LowRankInverse<float> inverse_of_node(std::size_t node, double pivot) const;
