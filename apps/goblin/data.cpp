@@ -22,7 +22,8 @@ constexpr const char* examples =
     "Examples:\n"
     "  goblin data fetch lastfm --data datasets\n"
     "  goblin data fetch lastfm --data datasets --from hetrec2011-lastfm-2k.zip\n"
-    "  goblin data stats --data datasets --plot preferences.svg\n";
+    "  goblin data stats --data datasets --plot preferences.svg\n"
+    "  goblin data stats --data datasets --reading unit-contexts\n";
 
 /// The paper's Table 2, and the number of words it has after splitting tags.
 struct Published {
@@ -71,6 +72,8 @@ std::vector<Line> table_of(const Described& set) {
           {"items not listed", number(summary.skipped_items), ""},
           {"items without tags", number(summary.items_without_tags), ""},
           {"  nonzero payoffs on them", number(summary.payoffs_without_tags), ""},
+          {"items left out", number(summary.left_out_items), ""},
+          {"  nonzero payoffs on them", number(summary.left_out_payoffs), ""},
           {"tags never used", number(summary.unused_tags), ""},
           {"tags listed twice", number(summary.repeated_tags), ""},
           {"users without friends", number(summary.users_without_friends), ""},
@@ -116,6 +119,8 @@ void print_json(const std::vector<Described>& sets) {
                     {"skipped_items", s.skipped_items},
                     {"items_without_tags", s.items_without_tags},
                     {"payoffs_without_tags", s.payoffs_without_tags},
+                    {"left_out_items", s.left_out_items},
+                    {"left_out_payoffs", s.left_out_payoffs},
                     {"unused_tags", s.unused_tags},
                     {"repeated_tags", s.repeated_tags},
                     {"users_without_friends", s.users_without_friends},
@@ -223,6 +228,7 @@ void add_stats(CLI::App& data) {
   command->footer(examples);
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);
+  add_reading(*command, request->data);
   add_context_options(*command, request->data);
   command->add_option("--plot", request->plot_file, "Plot preferences per item into this .svg, .png or .pdf file")
       ->type_name("FILE");

@@ -1,5 +1,6 @@
 #include "data_options.hpp"
 
+#include "goblin/data/reading.hpp"
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +17,31 @@ std::string DataRequest::required_folder() const {
   return folder;
 }
 
-data::ReadOptions DataRequest::read_options() const {
-  data::ReadOptions options{.contexts = contexts, .cache = {}};
+data::ContextOptions DataRequest::chosen_contexts(const std::string& name) const {
+  std::vector<std::string> given;
+  for (const ContextOption& each : context_options) {
+    if (each.option->count() > 0) given.push_back(each.field);
+  }
+  return data::choose_contexts(name, contexts, given);
+}
+
+data::ReadOptions DataRequest::read_options(const std::string& name) const {
+  data::ReadOptions options{.contexts = chosen_contexts(name), .cache = {}};
   if (!no_cache) options.cache = cache.empty() ? data::default_cache_folder() : std::filesystem::path(cache);
   return options;
+}
+
+std::string DataRequest::context_words() const {
+  std::string words;
+  for (const ContextOption& each : context_options) {
+    if (each.option->count() == 0) continue;
+    const std::string value = each.option->results().back();
+    const std::string name = each.option->get_lnames().front();
+    const bool is_flag = each.option->get_items_expected_max() == 0;
+    words +=
+        is_flag ? fmt::format(" --{}{}", value == "false" ? "no-" : "", name) : fmt::format(" --{} {}", name, value);
+  }
+  return words;
 }
 
 void add_data_folder(CLI::App& command, DataRequest& request) {
@@ -36,41 +58,56 @@ void add_cache_options(CLI::App& command, DataRequest& request) {
   command.add_flag("--no-cache", request.no_cache, "Prepare the data anew and keep nothing")->excludes(cache);
 }
 
+void add_reading(CLI::App& command, DataRequest& request) {
+  command
+      .add_option("--reading", request.reading,
+                  fmt::format("A named set of the options below, one reading of the paper: {}", data::reading_names()))
+      ->type_name("NAME")
+      ->group(context_group);
+}
+
 void add_context_options(CLI::App& command, DataRequest& request) {
   data::ContextOptions& contexts = request.contexts;
-  command.add_option("--dimension", contexts.dimension, "Numbers in a context: how many principal components")
+  const auto keep = [&request](const char* field, CLI::Option* option) {
+    request.context_options.push_back({.field = field, .option = option});
+    return option;
+  };
+  const auto flag = [&](const char* field, const char* names, bool& value, const char* help) {
+    keep(field, command.add_flag(names, value, help))->group(context_group);
+  };
+  keep("dimension",
+       command.add_option("--dimension", contexts.dimension, "Numbers in a context: how many principal components"))
       ->capture_default_str()
       ->check(whole_number());
-  command
-      .add_option("--mean-length", contexts.mean_length,
-                  "One factor for all contexts makes this their mean length; 0: none")
+  keep("mean_length", command.add_option("--mean-length", contexts.mean_length,
+                                         "One factor for all contexts makes this their mean length; 0: none"))
       ->capture_default_str()
       ->group(context_group);
-  command
-      .add_option("--minimum-count", contexts.minimum_count,
-                  "Leave out words that occur fewer times (default: 10 on Delicious, else 1)")
+  flag("unit_contexts", "--unit-contexts,!--no-unit-contexts", contexts.unit_contexts,
+       "Scale each context to length 1 after the projection");
+  keep("minimum_count", command.add_option("--minimum-count", contexts.minimum_count,
+                                           "Leave out words that occur fewer times (default: 10 on Delicious, else 1)"))
       ->check(whole_number())
       ->group(context_group);
-  command.add_flag("--split-tags,!--no-split-tags", contexts.split_tags, "Take compound tags apart (default)")
+  flag("split_tags", "--split-tags,!--no-split-tags", contexts.split_tags, "Take compound tags apart (default)");
+  flag("lower_case", "--lower-case,!--no-lower-case", contexts.lower_case, "Words in lower case (default)");
+  keep("term_frequency",
+       command.add_option_function<std::string>(
+           "--tf", [&contexts](const std::string& name) { contexts.term_frequency = data::term_frequency_named(name); },
+           "What the count of a word becomes: counts (default: as it is), binary or sublinear"))
+      ->type_name("NAME")
       ->group(context_group);
-  command.add_flag("--lower-case,!--no-lower-case", contexts.lower_case, "Words in lower case (default)")
-      ->group(context_group);
-  command
-      .add_flag("--idf,!--no-idf", contexts.inverse_document_frequency,
-                "Weigh words by their inverse document frequency (default)")
-      ->group(context_group);
-  command.add_flag("--unit-rows,!--no-unit-rows", contexts.unit_rows, "Vectors of unit length before the projection")
-      ->group(context_group);
-  command.add_flag("--centre,!--no-centre", contexts.centre, "Subtract the mean before the projection (default)")
-      ->group(context_group);
-  command
-      .add_flag("--count-untagged,!--no-count-untagged", contexts.count_untagged,
-                "Items without tags count for means and frequencies (default)")
-      ->group(context_group);
-  command
-      .add_flag("--zero-untagged,!--no-zero-untagged", contexts.zero_untagged,
-                "Items without tags have a zero context (default), else that of the projected zero")
-      ->group(context_group);
+  flag("inverse_document_frequency", "--idf,!--no-idf", contexts.inverse_document_frequency,
+       "Weigh words by their inverse document frequency (default)");
+  flag("smooth_idf", "--smooth-idf,!--no-smooth-idf", contexts.smooth_idf,
+       "Smooth that frequency: ln((1 + items) / (1 + items with the word)) + 1");
+  flag("centre", "--centre,!--no-centre", contexts.centre, "Subtract the mean before the projection (default)");
+  flag("keep_untagged", "--keep-untagged,!--no-keep-untagged", contexts.keep_untagged,
+       "Keep items without tags (default), else leave them and their payoffs out");
+  flag("count_untagged", "--count-untagged,!--no-count-untagged", contexts.count_untagged,
+       "Items without tags count for means and frequencies (default)");
+  flag("zero_untagged", "--zero-untagged,!--no-zero-untagged", contexts.zero_untagged,
+       "Items without tags have a zero context (default), else that of the projected zero");
 }
 
 CLI::Option* add_drop_self_loops(CLI::App& command, EdgeFileOptions& options) {

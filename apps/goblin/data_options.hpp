@@ -4,6 +4,7 @@
 #include "goblin/graph/edge_file.hpp"
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -11,20 +12,37 @@ namespace goblin::app {
 
 /// Where datasets are, and what is made of them: the options that subcommands share.
 struct DataRequest {
+  /// An option of the command line that sets a field of ContextOptions.
+  struct ContextOption {
+    std::string field;
+    CLI::Option* option;
+  };
+
   std::string folder;
   std::string cache;
   bool no_cache = false;
-  data::ContextOptions contexts;
+  std::string reading;            ///< the name of one, or nothing
+  data::ContextOptions contexts;  ///< as given, beside the reading
+  std::vector<ContextOption> context_options;
 
   /// The folder; throws CLI::RequiredError if none was given.
   [[nodiscard]] std::string required_folder() const;
-  [[nodiscard]] data::ReadOptions read_options() const;
+  /// The options of the reading, if there is one, and those that were given. Throws std::invalid_argument if they
+  /// contradict each other.
+  [[nodiscard]] data::ContextOptions chosen_contexts() const { return chosen_contexts(reading); }
+  [[nodiscard]] data::ContextOptions chosen_contexts(const std::string& name) const;
+  [[nodiscard]] data::ReadOptions read_options() const { return read_options(reading); }
+  [[nodiscard]] data::ReadOptions read_options(const std::string& name) const;
+  /// The options from tags to contexts that were given, as on the command line: " --tf binary --no-centre".
+  [[nodiscard]] std::string context_words() const;
 };
 
 /// --data, with GOBLIN_DATA as its default.
 void add_data_folder(CLI::App& command, DataRequest& request);
 /// --cache and --no-cache.
 void add_cache_options(CLI::App& command, DataRequest& request);
+/// --reading: the name of one.
+void add_reading(CLI::App& command, DataRequest& request);
 /// One for each step from tags to contexts.
 void add_context_options(CLI::App& command, DataRequest& request);
 

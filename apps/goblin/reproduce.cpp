@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "gnuplot.hpp"
+#include "goblin/data/reading.hpp"
 #include "goblin/experiment/paper.hpp"
 #include "goblin/report/claims.hpp"
 #include "goblin/report/page.hpp"
@@ -11,6 +12,7 @@
 #include "saving.hpp"
 #include "signals.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -39,7 +41,10 @@ experiment::paper::Options options_of(const ReproduceRequest& request) {
   const auto wanted = [&](const char* part) { return request.part == part || request.part == "all"; };
   options.cliques = wanted("cliques");
   const auto read = [&](auto reader) {
-    return std::make_shared<const data::Dataset>(reader(request.data.required_folder(), request.data.read_options()));
+    const auto readings = readings_of(request);
+    return std::make_shared<const data::Dataset>(
+        reader(request.data.required_folder(),
+               request.data.read_options(readings.empty() ? std::string() : readings.front())));
   };
   if (wanted("lastfm")) options.lastfm = read(data::read_lastfm);
   if (wanted("delicious")) options.delicious = read(data::read_delicious);
@@ -134,7 +139,8 @@ std::string command_of(const ReproduceRequest& request) {
   if (request.quick) command += " --quick";
   if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
   if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
-  if (request.data.contexts.unit_rows) command += " --unit-rows";
+  for (const std::string& reading : request.readings) command += " --reading " + reading;
+  command += request.data.context_words();
   if (request.part == "rivals" && !request.data.folder.empty()) command += " --data DIR";
   return command;
 }
@@ -168,6 +174,21 @@ Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
                               if (was_there) ++found;
                               was_there ? progress.skip() : progress.advance();
                             }});
+std::vector<std::string> readings_of(const ReproduceRequest& request) {
+  std::vector<std::string> names = request.readings;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    (void)data::reading_named(names[k]);
+    if (std::count(names.begin(), names.end(), names[k]) > 1) {
+      throw std::invalid_argument(fmt::format("reading: '{}' stands twice (each must be another)", names[k]));
+    }
+  }
+  if (!names.empty() || request.part == "rivals" || !request.data.context_words().empty()) return names;
+  for (const data::Reading& each : data::readings()) {
+    if (names.empty() || request.part == "all") names.emplace_back(each.name);
+  }
+  return names;
+}
+
   }
   if (!whole) {
     fmt::print(stderr,
@@ -200,8 +221,14 @@ void add_reproduce(CLI::App& app) {
       ->capture_default_str()
       ->check(positive_whole_number());
   command->add_flag("--json", request->json, "Print the verdicts as JSON");
-  command->add_flag("--unit-rows", request->data.contexts.unit_rows,
-                    "Items' vectors of unit length before the projection: another reading of the paper");
+  command
+      ->add_option("--reading", request->readings,
+                   fmt::format("How the paper's preprocessing is read: one or more of {}; the first is reported in "
+                               "full (default: all for all, unit-contexts for one data set)",
+                               data::reading_names()))
+      ->type_name("NAME")
+      ->delimiter(',');
+  add_context_options(*command, request->data);
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);
   command->callback([request] { request->part == "rivals" ? reproduce_rivals(*request) : reproduce_paper(*request); });

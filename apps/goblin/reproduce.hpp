@@ -24,6 +24,7 @@ struct ReproduceRequest {
   std::string out = "reproduction";
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   DataRequest data;
+  std::vector<std::string> readings;  ///< as given
   bool json = false;
 };
 
@@ -32,6 +33,11 @@ struct ReproduceRequest {
 
 /// "1, 2, 3"
 [[nodiscard]] std::string list_of(const std::vector<std::uint64_t>& seeds);
+/// The readings to run, that of the full report first. None where steps from tags to contexts are given one by one, and
+/// for rivals if none is given: then the data is prepared with those steps and the defaults. Throws
+/// std::invalid_argument on a name that is none or stands twice.
+[[nodiscard]] std::vector<std::string> readings_of(const ReproduceRequest& request);
+
 
 /// Throws std::runtime_error if gnuplot is not there: it is better to hear of it before hours of simulations.
 void check_gnuplot();

@@ -20,8 +20,18 @@ namespace {
 experiment::rivals::Options options_of(const ReproduceRequest& request) {
   experiment::rivals::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
   if (request.data.folder.empty()) return options;
+  const auto readings = readings_of(request);
+  if (readings.size() > 1) {
+    throw std::invalid_argument(fmt::format("reading: {} of them (rivals are compared in 1)", readings.size()));
+  }
+  const std::string reading = readings.empty() ? std::string() : readings.front();
+  if (request.data.chosen_contexts(reading).unit_contexts) {
+    throw std::invalid_argument(
+        fmt::format("{} (contradicts rivals, which tune the length of contexts)",
+                    reading.empty() ? std::string("unit_contexts: true") : fmt::format("reading: '{}'", reading)));
+  }
   const auto read = [&](auto reader) {
-    return std::make_shared<const data::Dataset>(reader(request.data.folder, request.data.read_options()));
+    return std::make_shared<const data::Dataset>(reader(request.data.folder, request.data.read_options(reading)));
   };
   options.lastfm = read(data::read_lastfm);
   options.delicious = read(data::read_delicious);

@@ -97,7 +97,7 @@ WorldMaker catalogue_maker(const Request& request) {
   data::Dataset read;
   if (request.world == "files") {
     read = data::read_own_files(folder, {.items = item_fields_named(request.item_fields),
-                                         .contexts = request.data.contexts,
+                                         .contexts = request.data.chosen_contexts(),
                                          .edges = request.edges,
                                          .repeated_payoffs = data::repeated_payoffs_named(request.repeated_payoffs)});
   } else {
@@ -365,6 +365,7 @@ void add_simulate(CLI::App& app) {
 
   command->add_option("--arms", request->arms, "Candidates in a round (default: 10 in cliques and linear, else 25)")
       ->check(whole_number());
+  add_reading(*command, request->data);
   add_context_options(*command, request->data);
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);

@@ -19,6 +19,7 @@
 #include "goblin/data/hetrec.hpp"
 #include "goblin/data/own_files.hpp"
 #include "goblin/data/principal_components.hpp"
+#include "goblin/data/reading.hpp"
 #include "goblin/data/sparse_rows.hpp"
 #include "goblin/data/tags.hpp"
 #include "goblin/error.hpp"

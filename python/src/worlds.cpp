@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "goblin/data/hetrec.hpp"
 #include "goblin/data/own_files.hpp"
+#include "goblin/data/reading.hpp"
 #include "goblin/world/catalogue.hpp"
 #include "goblin/world/cliques.hpp"
 #include "goblin/world/linear.hpp"
@@ -93,24 +94,40 @@ PythonDataset wrapped(data::Dataset data) {
   return {std::make_shared<const data::Dataset>(std::move(data)), users, items};
 }
 
+/// What is not given, or None, is as in the reading.
 data::ContextOptions context_options(const nb::dict& given) {
   data::ContextOptions options;
-  const auto flag = [&given](const char* name, bool& value) {
-    if (given.contains(name)) value = nb::cast<bool>(nb::bool_(nb::object(given[name])));
+  std::vector<std::string> listed;
+  const auto is_given = [&](const char* name) {
+    if (!given.contains(name) || given[name].is_none()) return false;
+    listed.emplace_back(name);
+    return true;
+  };
+  const auto flag = [&](const char* name, bool& value) {
+    if (is_given(name)) value = bool_argument(nb::object(given[name]), name);
   };
   flag("split_tags", options.split_tags);
   flag("lower_case", options.lower_case);
+  flag("keep_untagged", options.keep_untagged);
   flag("inverse_document_frequency", options.inverse_document_frequency);
-  flag("unit_rows", options.unit_rows);
+  flag("smooth_idf", options.smooth_idf);
   flag("centre", options.centre);
   flag("count_untagged", options.count_untagged);
   flag("zero_untagged", options.zero_untagged);
-  if (given.contains("minimum_count") && !given["minimum_count"].is_none()) {
+  flag("unit_contexts", options.unit_contexts);
+  if (is_given("term_frequency")) {
+    options.term_frequency =
+        data::term_frequency_named(text_argument(nb::object(given["term_frequency"]), "term_frequency"));
+  }
+  if (is_given("minimum_count")) {
     options.minimum_count = whole_argument(nb::object(given["minimum_count"]), "minimum_count");
   }
-  options.dimension = whole_argument(nb::object(given["dimension"]), "dimension", 1);
-  options.mean_length = number_argument(nb::object(given["mean_length"]), "mean_length");
-  return options;
+  if (is_given("dimension")) options.dimension = whole_argument(nb::object(given["dimension"]), "dimension", 1);
+  if (is_given("mean_length")) {
+    options.mean_length = number_argument(nb::object(given["mean_length"]), "mean_length");
+  }
+  const std::string reading = given["reading"].is_none() ? "" : text_argument(nb::object(given["reading"]), "reading");
+  return data::choose_contexts(reading, options, listed);
 }
 
 data::OwnFilesOptions own_files_options(const nb::dict& given) {

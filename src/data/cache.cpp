@@ -1,6 +1,7 @@
 #include "data/cache.hpp"
 
 #include "checked_file.hpp"
+#include "goblin/data/reading.hpp"
 #include "graph/graph_binary.hpp"
 
 #include <cstdlib>
@@ -18,15 +19,11 @@ constexpr FileKind cache_file = {
     .name = "cache file", .magic = {'\x89', 'G', 'O', 'D', '\r', '\n', '\x1a', '\n'}, .version = 1};
 
 /// Goes up with every change of what the same options make of the same files.
-constexpr int preparation = 1;
+constexpr int preparation = 2;
 
 std::string key_of(const ContextOptions& options, std::string_view name, std::span<const std::filesystem::path> files) {
-  std::string key =
-      fmt::format("{} {} split={} lower={} minimum={} idf={} unit={} centre={} count={} zero={} d={} length={}",
-                  preparation, name, options.split_tags, options.lower_case,
-                  options.minimum_count ? std::to_string(*options.minimum_count) : "default",
-                  options.inverse_document_frequency, options.unit_rows, options.centre, options.count_untagged,
-                  options.zero_untagged, options.dimension, options.mean_length);
+  std::string key = fmt::format("{} {}", preparation, name);
+  for (const auto& [option, value] : words_of(options)) key += fmt::format(" {}={}", option, value);
   for (const auto& file : files) {
     const MappedFile mapped(file);
     key += fmt::format(" {}:{}:{:08x}", file.filename().string(), mapped.bytes().size(), crc32_of(0, mapped.bytes()));
@@ -44,11 +41,26 @@ std::uint64_t hash_of(std::string_view text) {
 /// The numbers of a summary in the order of the file.
 template <typename Visit>
 void visit(Summary& summary, Visit visit_number) {
-  for (std::size_t* number : {&summary.users, &summary.edges, &summary.items, &summary.payoffs, &summary.tags,
-                              &summary.components, &summary.largest_component, &summary.users_without_friends,
-                              &summary.users_without_payoffs, &summary.assignments, &summary.skipped_assignments,
-                              &summary.skipped_items, &summary.items_without_tags, &summary.payoffs_without_tags,
-                              &summary.unused_tags, &summary.repeated_tags, &summary.words_in_all, &summary.words}) {
+  for (std::size_t* number : {&summary.users,
+                              &summary.edges,
+                              &summary.items,
+                              &summary.payoffs,
+                              &summary.tags,
+                              &summary.components,
+                              &summary.largest_component,
+                              &summary.users_without_friends,
+                              &summary.users_without_payoffs,
+                              &summary.assignments,
+                              &summary.skipped_assignments,
+                              &summary.skipped_items,
+                              &summary.items_without_tags,
+                              &summary.payoffs_without_tags,
+                              &summary.left_out_items,
+                              &summary.left_out_payoffs,
+                              &summary.unused_tags,
+                              &summary.repeated_tags,
+                              &summary.words_in_all,
+                              &summary.words}) {
     visit_number(*number);
   }
 }
@@ -61,6 +73,7 @@ void write(BinaryWriter& out, const Dataset& dataset) {
   out.array(dataset.contexts.numbers);
   out.number(dataset.contexts.scale);
   out.number(dataset.contexts.explained);
+  out.size(dataset.contexts.unit_length ? 1 : 0);
   out.size(dataset.payoffs.size());
   for (const Entry& entry : dataset.payoffs.entries()) {
     out.number(entry.row);
@@ -82,6 +95,7 @@ Dataset read(BinaryReader& in) {
   dataset.contexts.numbers = in.array<double>(items * dataset.contexts.dimension, "the number of contexts");
   dataset.contexts.scale = in.number<double>();
   dataset.contexts.explained = in.number<double>();
+  dataset.contexts.unit_length = in.size() == 1;
   const std::size_t count = in.size();
   std::vector<Entry> entries;
   for (std::size_t k = 0; k < count; ++k) {

@@ -30,19 +30,53 @@ SparseRows with_unit_rows(const SparseRows& rows) {
                  [&](const Entry& entry) { return lengths[entry.row] > 0.0 ? entry.value / lengths[entry.row] : 0.0; });
 }
 
+double frequency_of(double count, TermFrequency frequency) {
+  if (frequency == TermFrequency::binary) return 1.0;
+  return frequency == TermFrequency::sublinear ? 1.0 + std::log(std::max(count, 1.0)) : count;
+}
+
+double length_of(std::span<const double> context) {
+  double squares = 0.0;
+  for (const double number : context) squares += number * number;
+  return std::sqrt(squares);
+}
+
 }  // namespace
 
-SparseRows tf_idf(const SparseRows& counts, bool count_empty_rows) {
+TermFrequency term_frequency_named(std::string_view name) {
+  for (const auto frequency : {TermFrequency::counts, TermFrequency::binary, TermFrequency::sublinear}) {
+    if (name == name_of(frequency)) return frequency;
+  }
+  throw std::invalid_argument(fmt::format("term_frequency: '{}' (must be counts, binary or sublinear)", name));
+}
+
+std::string_view name_of(TermFrequency frequency) {
+  switch (frequency) {
+    case TermFrequency::binary:
+      return "binary";
+    case TermFrequency::sublinear:
+      return "sublinear";
+    case TermFrequency::counts:
+      break;
+  }
+  return "counts";
+}
+
+SparseRows tf_idf(const SparseRows& counts, const ContextOptions& options) {
   std::size_t items = counts.row_count();
-  if (!count_empty_rows) {
+  if (!options.count_untagged) {
     for (std::size_t row = 0; row < counts.row_count(); ++row) items -= counts.columns(row).empty() ? 1 : 0;
   }
   const auto items_with = counts.column_sizes();
-  std::vector<double> weights(items_with.size());
-  for (std::size_t word = 0; word < weights.size(); ++word) {
-    weights[word] = std::log(static_cast<double>(items) / static_cast<double>(items_with[word]));
+  std::vector<double> weights(items_with.size(), 1.0);
+  const double more = options.smooth_idf ? 1.0 : 0.0;
+  for (std::size_t word = 0; word < weights.size() && options.inverse_document_frequency; ++word) {
+    weights[word] =
+        more + std::log((more + static_cast<double>(items)) / (more + static_cast<double>(items_with[word])));
   }
-  return changed(counts, [&](const Entry& entry) { return entry.value * weights[entry.column]; });
+  return changed(counts, [&](const Entry& entry) {
+    return weights[entry.column] * frequency_of(entry.value, options.term_frequency);
+  });
 }
 
 void scale_to_mean_length(ItemContexts& contexts, double mean_length) {
@@ -53,9 +87,7 @@ void scale_to_mean_length(ItemContexts& contexts, double mean_length) {
   double total = 0.0;
   const std::size_t items = d > 0 ? contexts.numbers.size() / d : 0;
   for (std::size_t item = 0; item < items; ++item) {
-    double squares = 0.0;
-    for (const double number : std::span(contexts.numbers).subspan(item * d, d)) squares += number * number;
-    total += std::sqrt(squares);
+    total += length_of(std::span(contexts.numbers).subspan(item * d, d));
   }
   if (total == 0.0) return;
   const double factor = mean_length * static_cast<double>(items) / total;
@@ -63,8 +95,19 @@ void scale_to_mean_length(ItemContexts& contexts, double mean_length) {
   contexts.scale *= factor;
 }
 
+void scale_to_unit_length(ItemContexts& contexts) {
+  const std::size_t d = contexts.dimension;
+  for (std::size_t begin = 0; begin < contexts.numbers.size(); begin += d) {
+    const auto context = std::span(contexts.numbers).subspan(begin, d);
+    const double length = length_of(context);
+    if (length == 0.0) continue;
+    for (double& number : context) number /= length;
+  }
+  contexts.unit_length = true;
+}
+
 ItemContexts make_contexts(const SparseRows& counts, const ContextOptions& options) {
-  SparseRows rows = options.inverse_document_frequency ? tf_idf(counts, options.count_untagged) : counts;
+  SparseRows rows = tf_idf(counts, options);
   if (options.unit_rows) rows = with_unit_rows(rows);
   Projection projection = principal_components(
       rows, {.dimension = options.dimension, .centre = options.centre, .count_empty_rows = options.count_untagged});
@@ -76,7 +119,11 @@ ItemContexts make_contexts(const SparseRows& counts, const ContextOptions& optio
     if (!counts.columns(item).empty()) continue;
     std::fill_n(contexts.numbers.data() + item * contexts.dimension, contexts.dimension, 0.0);
   }
-  if (options.mean_length != 0.0) scale_to_mean_length(contexts, options.mean_length);
+  if (options.unit_contexts) {
+    scale_to_unit_length(contexts);
+  } else if (options.mean_length != 0.0) {
+    scale_to_mean_length(contexts, options.mean_length);
+  }
   return contexts;
 }
 

@@ -7,7 +7,8 @@
 
 namespace goblin::data {
 
-/// The contexts of a dataset's items from their tags, and what the summary says about words. The items must be there.
+/// The contexts of a dataset's items from their tags, and what the summary says about words. Items and payoffs must be
+/// there; those that the options leave out are gone afterwards.
 void set_contexts_from_tags(Dataset& dataset, std::span<const std::string> tags, std::span<const Entry> assignments,
                             std::size_t minimum_count, const ContextOptions& options);
 

@@ -198,6 +198,25 @@ TEST_F(DataCommand, stats_show_the_table_beside_the_papers) {
   EXPECT_EQ(goblin(stats + "--plot plot.txt").code, 2);
 }
 
+TEST_F(DataCommand, stats_of_a_reading) {
+  write("lastfm.zip", small_archive());
+  ASSERT_EQ(fetch("lastfm.zip").code, 0);
+  const std::string stats = "data stats --data sets --no-cache --dimension 2 --json ";
+  EXPECT_THAT(goblin(stats).output, HasSubstr(R"("left_out_items": 0)"));
+  const auto tagged = goblin(stats + "--reading unit-contexts");
+  EXPECT_EQ(tagged.code, 0) << tagged.output;
+  EXPECT_THAT(tagged.output, AllOf(HasSubstr(R"("left_out_items": 1)"), HasSubstr(R"("left_out_payoffs": 1)"),
+                                   HasSubstr(R"("items": 4)"), HasSubstr(R"("nonzero_payoffs": 5)")));
+  EXPECT_THAT(goblin(stats + "--no-keep-untagged --tf sublinear --smooth-idf --unit-contexts").output,
+              HasSubstr(R"("items": 4)"));
+  const auto unknown = goblin(stats + "--reading theirs");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("centred-unit-contexts"));
+  const auto contradiction = goblin(stats + "--reading unit-contexts --mean-length 3");
+  EXPECT_EQ(contradiction.code, 2);
+  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("mean_length: 3"), HasSubstr("unit-contexts")));
+}
+
 TEST_F(DataCommand, stats_plot_into_a_file_or_say_what_is_missing) {
   write("lastfm.zip", small_archive());
   ASSERT_EQ(fetch("lastfm.zip").code, 0);

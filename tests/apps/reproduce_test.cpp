@@ -169,10 +169,10 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   EXPECT_THAT(groupings, ::testing::IsSupersetOf({"10 clusters", "50 clusters", "200 clusters"}));  // the trade-off
 
   // Other contexts are other cells.
-  const auto unit_rows =
-      goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --unit-rows --json");
+  const auto unit_rows = goblin(
+      "reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --reading unit-rows --json");
   ASSERT_EQ(unit_rows.code, 0) << unit_rows.output;
-  EXPECT_THAT(unit_rows.output, HasSubstr("--unit-rows"));
+  EXPECT_THAT(unit_rows.output, HasSubstr("--reading unit-rows"));
   EXPECT_EQ(shell(cells).output, "2\n");
 }
 
@@ -233,6 +233,25 @@ TEST_F(ReproduceCommand, says_what_is_missing) {
   EXPECT_EQ(unwritable.code, 1);
   EXPECT_THAT(unwritable.output, HasSubstr("file/report/cells: cannot be written"));
   const auto no_gnuplot = shell("PATH=/nowhere '" GOBLIN_COMMAND "' " + std::string(small_run));
+TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contradict_them) {
+  write_ring_release();
+  const auto run = [&](const std::string& options) {
+    return goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report " + options);
+  };
+  const auto unknown = run("--reading theirs");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, AllOf(HasSubstr("reading: 'theirs'"), HasSubstr("unit-contexts"), HasSubstr("carleton")));
+  const auto contradiction = run("--reading unit-contexts --centre");
+  EXPECT_EQ(contradiction.code, 2);
+  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("centre: true"), HasSubstr("the reading unit-contexts")));
+  EXPECT_THAT(run("--reading literal,literal").output, HasSubstr("stands twice"));
+  EXPECT_EQ(run("--unit-rows").code, 2);
+  EXPECT_EQ(run("--tf log").code, 2);
+  const auto rivals = goblin("reproduce rivals --quick --data . --no-cache --reading unit-contexts");
+  EXPECT_EQ(rivals.code, 2);
+  EXPECT_THAT(rivals.output, AllOf(HasSubstr("unit-contexts"), HasSubstr("rivals")));
+}
+
   EXPECT_EQ(no_gnuplot.code, 1);
   EXPECT_THAT(no_gnuplot.output, HasSubstr("gnuplot-nox"));
   EXPECT_EQ(goblin("reproduce rivals --quick --data nowhere").code, 3);

@@ -46,6 +46,17 @@ TEST_F(SimulateCommand, prints_a_table_or_json) {
                           HasSubstr(R"("engine": "dense")"), HasSubstr(R"("bytes": )")));
 }
 
+TEST_F(SimulateCommand, takes_a_reading) {
+  write("items.tsv", "tea\thot\tgreen\nsoup\thot\thot\nglue\ncake\tgreen\tsweet\n");
+  const std::string run = "--world files --data . --items tags --arms 2 --rounds 40 --policy linucb-sin --dimension 2 ";
+  const std::string literal = json(run);
+  EXPECT_EQ(json(run + "--reading literal"), literal);
+  EXPECT_EQ(json(run + "--reading unit-contexts"), json(run + "--reading unit-contexts --no-centre"));
+  EXPECT_EQ(goblin("simulate " + run + "--reading unit-contexts --tf binary").code, 2);
+  EXPECT_EQ(goblin("simulate " + run + "--reading none").code, 2);
+  EXPECT_EQ(goblin("simulate --world cliques --reading literal").code, 2) << "cliques have no tags";
+}
+
 TEST_F(SimulateCommand, tries_ways_to_choose) {
   const std::string run = "--rounds 50 --cliques 2 --clique-size 4 --dimension 3 --policy gob.lin ";
   const auto text = goblin("simulate " + run + "--explore ucb:0.1 thompson:0.2,greedy square_cb:5+epsilon:0.1");

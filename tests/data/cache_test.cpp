@@ -46,20 +46,38 @@ TEST_F(Cache, gives_back_what_was_prepared) {
 
 TEST_F(Cache, is_keyed_by_every_option) {
   (void)read();
-  for (const ContextOptions& other : std::vector<ContextOptions>{{.split_tags = false, .dimension = 2},
-                                                                 {.lower_case = false, .dimension = 2},
-                                                                 {.minimum_count = 0, .dimension = 2},
-                                                                 {.inverse_document_frequency = false, .dimension = 2},
-                                                                 {.unit_rows = true, .dimension = 2},
-                                                                 {.centre = false, .dimension = 2},
-                                                                 {.count_untagged = false, .dimension = 2},
-                                                                 {.zero_untagged = false, .dimension = 2},
-                                                                 {.dimension = 3},
-                                                                 {.dimension = 2, .mean_length = 2.0}}) {
+  for (const ContextOptions& other :
+       std::vector<ContextOptions>{{.split_tags = false, .dimension = 2},
+                                   {.lower_case = false, .dimension = 2},
+                                   {.minimum_count = 0, .dimension = 2},
+                                   {.inverse_document_frequency = false, .dimension = 2},
+                                   {.unit_rows = true, .dimension = 2},
+                                   {.keep_untagged = false, .dimension = 2},
+                                   {.term_frequency = TermFrequency::binary, .dimension = 2},
+                                   {.term_frequency = TermFrequency::sublinear, .dimension = 2},
+                                   {.smooth_idf = true, .dimension = 2},
+                                   {.dimension = 2, .unit_contexts = true},
+                                   {.centre = false, .dimension = 2},
+                                   {.count_untagged = false, .dimension = 2},
+                                   {.zero_untagged = false, .dimension = 2},
+                                   {.dimension = 3},
+                                   {.dimension = 2, .mean_length = 2.0}}) {
     EXPECT_FALSE(read(other).from_cache);
     EXPECT_TRUE(read(other).from_cache);
   }
-  EXPECT_EQ(files_in(cache()).size(), 11);
+  EXPECT_EQ(files_in(cache()).size(), 16);
+}
+
+TEST_F(Cache, keeps_what_was_left_out_and_the_lengths) {
+  const ContextOptions options{.keep_untagged = false, .dimension = 2, .unit_contexts = true};
+  const Dataset first = read(options);
+  const Dataset second = read(options);
+  ASSERT_TRUE(second.from_cache);
+  EXPECT_TRUE(second.contexts.unit_length);
+  EXPECT_EQ(second.items.size(), 4);
+  EXPECT_EQ(second.summary.left_out_items, 1);
+  EXPECT_EQ(second.summary.left_out_payoffs, first.summary.left_out_payoffs);
+  EXPECT_EQ(second.payoffs.size(), first.payoffs.size());
 }
 
 TEST_F(Cache, notices_a_changed_file) {

@@ -24,9 +24,32 @@ TEST(TfIdf, of_an_example_worked_by_hand) {
 }
 
 TEST(TfIdf, may_leave_items_without_words_out_of_the_count) {
-  const SparseRows weighed = tf_idf(counts(), false);
+  const SparseRows weighed = tf_idf(counts(), {.count_untagged = false});
   EXPECT_NEAR(weighed.at(0, 1), std::log(3.0), 1e-15);
   EXPECT_EQ(weighed.at(2, 2), 0.0);  // in all of the three items
+}
+
+TEST(TfIdf, takes_counts_as_binary_or_sublinear) {
+  const SparseRows binary = tf_idf(counts(), {.term_frequency = TermFrequency::binary});
+  EXPECT_NEAR(binary.at(0, 0), std::log(2.0), 1e-15);
+  EXPECT_NEAR(binary.at(0, 2), std::log(4.0 / 3.0), 1e-15);
+  const SparseRows sublinear = tf_idf(counts(), {.term_frequency = TermFrequency::sublinear});
+  EXPECT_NEAR(sublinear.at(0, 2), (1.0 + std::log(5.0)) * std::log(4.0 / 3.0), 1e-15);
+  EXPECT_NEAR(sublinear.at(1, 2), std::log(4.0 / 3.0), 1e-15);
+  const SparseRows light(1, 2, std::vector<Entry>{{0, 0, 0.1}});
+  EXPECT_EQ(tf_idf(light, {.term_frequency = TermFrequency::sublinear, .inverse_document_frequency = false}).at(0, 0),
+            1.0);
+  for (const auto each : {TermFrequency::counts, TermFrequency::binary, TermFrequency::sublinear}) {
+    EXPECT_EQ(term_frequency_named(name_of(each)), each);
+  }
+  EXPECT_THROW((void)term_frequency_named("log"), std::invalid_argument);
+}
+
+TEST(TfIdf, can_be_smooth_or_left_out) {
+  const SparseRows smooth = tf_idf(counts(), {.smooth_idf = true});
+  EXPECT_NEAR(smooth.at(0, 0), 2.0 * (std::log(5.0 / 3.0) + 1.0), 1e-15);
+  EXPECT_NEAR(smooth.at(2, 2), 3.0 * (std::log(5.0 / 4.0) + 1.0), 1e-15);
+  EXPECT_EQ(tf_idf(counts(), {.inverse_document_frequency = false}).at(0, 2), 5.0);
 }
 
 double length_of(const ItemContexts& contexts, std::size_t item) {
@@ -77,6 +100,20 @@ TEST(Contexts, of_unit_rows_all_have_unit_length) {
   const auto contexts =
       make_contexts(counts(), {.unit_rows = true, .centre = false, .dimension = 3, .mean_length = 0.0});
   for (std::size_t item = 0; item < 3; ++item) EXPECT_NEAR(length_of(contexts, item), 1.0, 1e-12);
+}
+
+TEST(Contexts, of_length_1_keep_their_directions) {
+  const auto plain = make_contexts(counts(), {.dimension = 2});
+  const auto unit = make_contexts(counts(), {.dimension = 2, .unit_contexts = true, .mean_length = 7.0});
+  EXPECT_TRUE(unit.unit_length);
+  EXPECT_FALSE(plain.unit_length);
+  for (std::size_t item = 0; item < 3; ++item) {
+    EXPECT_NEAR(length_of(unit, item), 1.0, 1e-12);
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_NEAR(unit.numbers[2 * item + k] * length_of(plain, item), plain.numbers[2 * item + k], 1e-12);
+    }
+  }
+  EXPECT_EQ(length_of(unit, 3), 0.0) << "no tags";
 }
 
 TEST(Contexts, refuse_a_mean_length_that_is_none) {

@@ -295,6 +295,26 @@ def test_lastfm(data: Path) -> None:
         goblin.datasets.lastfm(data, center=True)  # type: ignore[call-arg]
 
 
+def test_readings(tmp_path: Path) -> None:
+    (tmp_path / "edges.tsv").write_text("ann\tbob\n")
+    (tmp_path / "items.tsv").write_text("tea\thot\tgreen\nsoup\thot\nglue\ncake\tgreen\tsweet\n")
+    (tmp_path / "payoffs.tsv").write_text("ann\ttea\t1\nbob\tglue\t1\n")
+    unit = goblin.datasets.files(tmp_path, dimension=2, reading="unit-contexts")
+    assert unit.items == ["tea", "soup", "cake"]
+    np.testing.assert_allclose(np.linalg.norm(unit.contexts, axis=1), 1.0)
+    plain = goblin.datasets.files(tmp_path, dimension=2)
+    literal = goblin.datasets.files(tmp_path, dimension=2, reading="literal", mean_length=1.0)
+    np.testing.assert_array_equal(plain.contexts, literal.contexts)
+    binary = goblin.datasets.files(tmp_path, dimension=2, term_frequency="sublinear", smooth_idf=True)
+    assert not np.array_equal(plain.contexts, binary.contexts)
+    with pytest.raises(ValueError, match=r"reading: 'theirs' \(must be unit-contexts, .* or carleton\)"):
+        goblin.datasets.files(tmp_path, dimension=2, reading="theirs")
+    with pytest.raises(ValueError, match="centre: true .*the reading unit-contexts"):
+        goblin.datasets.files(tmp_path, dimension=2, reading="unit-contexts", centre=True)
+    with pytest.raises(TypeError, match="no option 'unit_rows'"):
+        goblin.datasets.files(tmp_path, unit_rows=True)  # type: ignore[call-arg]
+
+
 def test_delicious(data: Path) -> None:
     assert len(goblin.datasets.delicious(data, dimension=5).users) == 1867
 

@@ -28,6 +28,8 @@ struct Summary {
   std::size_t skipped_items = 0;        ///< that such assignments name
   std::size_t items_without_tags = 0;
   std::size_t payoffs_without_tags = 0;  ///< nonzero payoffs for such items
+  std::size_t left_out_items = 0;        ///< because no word is left of their tags (ContextOptions::keep_untagged)
+  std::size_t left_out_payoffs = 0;      ///< nonzero payoffs for such items
   std::size_t unused_tags = 0;           ///< that no assignment uses, not even a skipped one
   std::size_t repeated_tags = 0;         ///< listed again under another id
 
