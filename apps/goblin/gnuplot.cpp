@@ -3,12 +3,14 @@
 #include "goblin/report/figure.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -34,6 +36,28 @@ std::string shell_quoted(std::string_view text) {
 void run_gnuplot_in(const std::filesystem::path& folder, const std::string& script) {
   run_gnuplot(fmt::format("cd {}\n{}", report::gnuplot_quoted(std::filesystem::absolute(folder).string()), script));
 }
+
+/// A folder inside another that goes away again: several runs may draw the same figures at the same time.
+class DrawingFolder {
+ public:
+  explicit DrawingFolder(const std::filesystem::path& folder) {
+    std::string name = (folder / "drawing-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be made", name));
+    }
+    path_ = name;
+  }
+  DrawingFolder(const DrawingFolder&) = delete;
+  DrawingFolder& operator=(const DrawingFolder&) = delete;
+  ~DrawingFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -76,18 +100,22 @@ std::string run_gnuplot(const std::string& script) {
 }
 
 std::vector<report::DrawnFigure> draw(std::vector<report::Figure> figures, const std::filesystem::path& folder) {
-  run_gnuplot_in(folder, report::gnuplot_script(figures));
+  const DrawingFolder drawing(folder);
+  run_gnuplot_in(drawing.path(), report::gnuplot_script(figures));
   std::vector<report::DrawnFigure> drawn;
   for (report::Figure& figure : figures) {
     report::DrawnFigure each{.figure = std::move(figure), .panels = {}};
     for (std::size_t k = 1; k <= each.figure.panels.size(); ++k) {
       const std::string name = fmt::format("{}-{}", each.figure.name, k);
-      const auto file = folder / (name + ".svg");
+      const auto file = drawing.path() / (name + ".svg");
       each.panels.push_back(
           report::inline_svg(content_of(file), name, each.figure.caption + " " + each.figure.panels[k - 1].title));
       std::filesystem::remove(file);
     }
     drawn.push_back(std::move(each));
+  }
+  for (const auto& file : std::filesystem::directory_iterator(drawing.path())) {
+    std::filesystem::rename(file.path(), folder / file.path().filename());
   }
   return drawn;
 }

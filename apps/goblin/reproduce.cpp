@@ -14,12 +14,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,7 +37,33 @@ constexpr const char* examples =
     "  goblin reproduce cliques --quick\n"
     "  goblin reproduce all --data DIR --out report\n"
     "  goblin reproduce rivals --data DIR                # all policies and ways to choose; without --data on cliques\n"
-    "  goblin reproduce lastfm --data DIR --seeds 20     # ten more seeds cost ten more seeds\n";
+    "  goblin reproduce lastfm --data DIR --seeds 20     # ten more seeds cost ten more seeds\n"
+    "  goblin reproduce all --data DIR --shard 1/2       # half of the simulations; --shard 2/2 on another machine\n";
+
+/// What sysexits.h calls a temporary failure: try again later.
+constexpr int not_yet = 75;
+
+/// I/N as a shard, which counts from 0. Nothing if it is no such text.
+std::optional<experiment::Shard> shard_of(std::string_view text) {
+  const auto number = [](std::string_view digits) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
+  };
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::size_t index = number(text.substr(0, slash));
+  const std::size_t count = number(text.substr(std::min(slash + 1, text.size())));
+  if (index == 0 || index > count) return std::nullopt;
+  return experiment::Shard{.index = index - 1, .count = count};
+}
+
+CLI::Validator shard_text() {
+  return {[](const std::string& text) {
+            if (shard_of(text)) return std::string();
+            return fmt::format("{} (must be I/N, with I from 1 to N: 1/4, 2/4, 3/4 and 4/4, say)", text);
+          },
+          ""};
+}
 
 experiment::paper::Options options_of(const ReproduceRequest& request) {
   experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
@@ -101,7 +130,7 @@ Json json_of(const report::Report& report, const ReproduceRequest& request, doub
 }
 
 void reproduce_paper(const ReproduceRequest& request) {
-  check_gnuplot();
+  if (request.shard.count == 1) check_gnuplot();  // a shard may never come to the page
   const auto plan = experiment::paper::plan(options_of(request));
   const std::filesystem::path out = request.out;
   if (!request.json) print_plan(plan, request);
@@ -145,35 +174,6 @@ std::string command_of(const ReproduceRequest& request) {
   return command;
 }
 
-std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
-
-void check_gnuplot() {
-  if (has_gnuplot()) return;
-  throw std::runtime_error(
-      "the figures need the program gnuplot, which is not there (Debian and Ubuntu: apt install gnuplot-nox)");
-}
-
-Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
-                  const std::function<bool(const experiment::CellStore&, const experiment::RunOptions&)>& run) {
-  const std::filesystem::path out = request.out;
-  const experiment::CellStore store(out / "cells");
-  std::filesystem::create_directories(out / "figures");
-  std::filesystem::create_directories(out / "csv");
-  std::atomic<std::size_t> done = 0;
-  std::atomic<std::size_t> found = 0;
-  bool whole = false;
-  {
-    const StopOnSignal stop;
-    Progress progress("simulations", cell_count);
-    whole = run(store, {.threads = request.threads,
-                        .clock = processor_seconds,
-                        .keep_going = [] { return !interrupted(); },
-                        .on_cell =
-                            [&](bool was_there) {
-                              ++done;
-                              if (was_there) ++found;
-                              was_there ? progress.skip() : progress.advance();
-                            }});
 std::vector<std::string> readings_of(const ReproduceRequest& request) {
   std::vector<std::string> names = request.readings;
   for (std::size_t k = 0; k < names.size(); ++k) {
@@ -189,6 +189,66 @@ std::vector<std::string> readings_of(const ReproduceRequest& request) {
   return names;
 }
 
+std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
+
+void check_gnuplot() {
+  if (has_gnuplot()) return;
+  throw std::runtime_error(
+      "the figures need the program gnuplot, which is not there (Debian and Ubuntu: apt install gnuplot-nox)");
+}
+
+namespace {
+
+void say_what_is_missing(const ReproduceRequest& request, const Played& played, std::size_t missing,
+                         std::size_t cell_count) {
+  const std::size_t ran = played.done - played.found;
+  const std::string shard = fmt::format("{}/{}", request.shard.index + 1, request.shard.count);
+  if (request.json) {
+    fmt::print("{}\n", json_text({{"command", command_of(request)},
+                                  {"shard", shard},
+                                  {"simulations", cell_count},
+                                  {"done", played.done},
+                                  {"ran", ran},
+                                  {"missing", missing}}));
+  }
+  fmt::print(stderr,
+             "goblin: shard {}: {} simulations run, {} found; {} of {} are in {}\n"
+             "goblin: {} simulations of other shards are missing, and what comes next depends on them: run the other "
+             "shards, then this command again (exit code {})\n",
+             shard, ran, played.found, played.done, cell_count, (std::filesystem::path(request.out) / "cells").string(),
+             missing, not_yet);
+}
+
+}  // namespace
+
+Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
+                  const std::function<bool(const experiment::CellStore&, const experiment::RunOptions&)>& run) {
+  const std::filesystem::path out = request.out;
+  const experiment::CellStore store(out / "cells");
+  std::filesystem::create_directories(out / "figures");
+  std::filesystem::create_directories(out / "csv");
+  std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> found = 0;
+  std::size_t missing = 0;
+  bool whole = false;
+  {
+    const StopOnSignal stop;
+    Progress progress("simulations", cell_count);
+    whole = run(store, {.threads = request.threads,
+                        .shard = request.shard,
+                        .clock = processor_seconds,
+                        .keep_going = [] { return !interrupted(); },
+                        .on_cell =
+                            [&](bool was_there) {
+                              ++done;
+                              if (was_there) ++found;
+                              was_there ? progress.skip() : progress.advance();
+                            },
+                        .on_missing = [&](std::span<const experiment::Cell> cells) { missing = cells.size(); }});
+  }
+  if (missing > 0) {
+    say_what_is_missing(request, {.done = done, .found = found}, missing, cell_count);
+    throw CLI::RuntimeError(not_yet);
   }
   if (!whole) {
     fmt::print(stderr,
@@ -220,6 +280,13 @@ void add_reproduce(CLI::App& app) {
   command->add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()
       ->check(positive_whole_number());
+  command
+      ->add_option_function<std::string>(
+          "--shard", [request](const std::string& text) { request->shard = shard_of(text).value(); },
+          "Run part I of N of the simulations; N runs that share OUT do them all, and any of them writes the report "
+          "once all are there")
+      ->check(shard_text())
+      ->type_name("I/N");
   command->add_flag("--json", request->json, "Print the verdicts as JSON");
   command
       ->add_option("--reading", request->readings,

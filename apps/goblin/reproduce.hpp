@@ -26,18 +26,20 @@ struct ReproduceRequest {
   DataRequest data;
   std::vector<std::string> readings;  ///< as given
   bool json = false;
+  /// Which part of the simulations to run; others run the rest, into the same folder.
+  experiment::Shard shard;
 };
 
 /// The command that would make the same report: what it says does not depend on folders and threads.
 [[nodiscard]] std::string command_of(const ReproduceRequest& request);
 
-/// "1, 2, 3"
-[[nodiscard]] std::string list_of(const std::vector<std::uint64_t>& seeds);
 /// The readings to run, that of the full report first. None where steps from tags to contexts are given one by one, and
 /// for rivals if none is given: then the data is prepared with those steps and the defaults. Throws
 /// std::invalid_argument on a name that is none or stands twice.
 [[nodiscard]] std::vector<std::string> readings_of(const ReproduceRequest& request);
 
+/// "1, 2, 3"
+[[nodiscard]] std::string list_of(const std::vector<std::uint64_t>& seeds);
 
 /// Throws std::runtime_error if gnuplot is not there: it is better to hear of it before hours of simulations.
 void check_gnuplot();
@@ -48,8 +50,8 @@ struct Played {
 };
 
 /// Calls `run` with a store under OUT/cells, a progress bar and a stop on signals; OUT/figures and OUT/csv are there
-/// afterwards. `run` says whether it came to its end; if not, this says what was kept and throws CLI::RuntimeError with
-/// the exit code.
+/// afterwards. `run` says whether it came to its end. If not, it was stopped or simulations of other shards are
+/// missing: this says what was kept and throws CLI::RuntimeError with the exit code.
 Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
                   const std::function<bool(const experiment::CellStore&, const experiment::RunOptions&)>& run);
 

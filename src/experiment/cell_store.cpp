@@ -1,10 +1,8 @@
 #include "checked_file.hpp"
-#include "goblin/experiment/cell.hpp"
+#include "experiment/cell_bytes.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <system_error>
 #include <type_traits>
 #include <unistd.h>
@@ -16,42 +14,6 @@ namespace {
 
 constexpr FileKind cell_file{"cell", {'G', 'O', 'B', 'C', 'E', 'L', 'L', '\n'}, 1};
 constexpr FileKind costs_file{"costs of a cell", {'G', 'O', 'B', 'C', 'O', 'S', 'T', '\n'}, 1};
-
-/// Goes up with every change of what the same cell finds: of a policy, an engine, a world or the clustering.
-constexpr int simulation = 2;
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
-/// What the paper's rule goes by is its alpha; the names of other rules have signs that file names had better not have.
-std::string rule_of(const Setting& setting) {
-  if (!setting.printed_bound && !setting.exploration) return fmt::format("alpha-{}", setting.alpha);
-  std::string name = setting.printed_bound ? "printed" : exploration_of(setting);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == ':' || c == '+'; }, '-');
-  return name;
-}
-
-std::string folder_of(const Setting& setting) {
-  std::string name = fmt::format("{}-{}-scale-{}", name_of(setting.policy), rule_of(setting), setting.scale);
-  if (setting.grouping.clusters > 0) name += fmt::format("-clusters-{}", setting.grouping.clusters);
-  if (setting.grouping.cluster_size > 0) name += fmt::format("-size-{}", setting.grouping.cluster_size);
-  for (const auto& [option, value] : options_of(setting)) name += fmt::format("-{}-{}", option, value);
-  return name;
-}
-
-/// The file's name within the folder.
-std::string name_of(const Cell& cell) {
-  return fmt::format("{}/{}/rounds-{}-seed-{}", cell.condition->key, folder_of(cell.setting), cell.rounds, cell.seed);
-}
-
-/// What is written into the file: its name, so that a file that was moved is not mistaken for another, and who found
-/// what it holds, because another goblin may find something else.
-std::string key_of(const Cell& cell) {
-  return fmt::format("goblin {}, simulation {}: {}", GOBLIN_VERSION, simulation, name_of(cell));
-}
-
-std::optional<double> number_or_nothing(double value) {
-  return value == value ? std::optional(value) : std::nullopt;  // NaN
-}
 
 /// Calls `read` with what stands behind the key in a file of the cell. False if there is no such file, if it is
 /// damaged, or if it is that of another cell or of another goblin.
@@ -122,15 +84,7 @@ std::optional<Outcome> CellStore::load(const Cell& cell) const {
   const std::string key = key_of(cell);
   Outcome outcome;
   const bool found = read_file(path(cell), cell_file, key, [&](BinaryReader& in) {
-    for (const std::uint64_t round : in.array<std::uint64_t>()) {
-      Point point{.round = round};
-      point.reward = in.number<double>();
-      point.random_reward = in.number<double>();
-      point.log_determinant = in.number<double>();
-      point.regret = number_or_nothing(in.number<double>());
-      point.regret_bound = number_or_nothing(in.number<double>());
-      outcome.curve.push_back(point);
-    }
+    outcome.curve = read_curve(in);
     return !outcome.curve.empty() && outcome.last().round == cell.rounds;
   });
   if (!found) return std::nullopt;
@@ -159,16 +113,7 @@ void CellStore::save(const Cell& cell, const Outcome& outcome) const {
   }
   write_checked_file(file, cell_file, [&](BinaryWriter& out) {
     out.text(key_of(cell));
-    std::vector<std::uint64_t> rounds;
-    for (const Point& point : outcome.curve) rounds.push_back(point.round);
-    out.array(rounds);
-    for (const Point& point : outcome.curve) {
-      out.number(point.reward);
-      out.number(point.random_reward);
-      out.number(point.log_determinant);
-      out.number(point.regret.value_or(nothing));
-      out.number(point.regret_bound.value_or(nothing));
-    }
+    write_curve(out, outcome.curve);
   });
 }
 

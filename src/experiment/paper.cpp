@@ -232,6 +232,8 @@ std::size_t Plan::cell_count() const {
   return count;
 }
 
+std::vector<Condition> Plan::conditions() const { return conditions_of(all_studies(*this)); }
+
 const Entry& DatasetResult::entry(std::string_view policy) const {
   const Entry* best = nullptr;
   for (const Entry& each : result.entries) {

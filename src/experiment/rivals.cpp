@@ -265,6 +265,8 @@ Plan plan(const Options& options) {
 
 std::size_t Plan::cell_count() const { return experiment::cell_count(all_studies(*this)); }
 
+std::vector<Condition> Plan::conditions() const { return conditions_of(all_studies(*this)); }
+
 double Plan::rough_seconds() const {
   double milliseconds = 0.0;
   for (const Study& study : all_studies(*this)) {

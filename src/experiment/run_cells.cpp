@@ -1,13 +1,11 @@
+#include "experiment/run_cell.hpp"
 #include "goblin/cluster/partition.hpp"
-#include "goblin/experiment/cell.hpp"
 #include "goblin/experiment/simulate.hpp"
 #include "goblin/random.hpp"
 #include "jobs.hpp"
 
+#include <atomic>
 #include <cmath>
-#include <future>
-#include <map>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -18,36 +16,6 @@ namespace {
 
 constexpr std::uint64_t points = 100;
 constexpr double delta = 0.1;
-
-using Labels = std::vector<NodeId>;
-
-/// Clusterings, each made once, by the first thread that asks for it.
-class Clusterings {
- public:
-  std::shared_future<Labels> get(const Cell& cell, const Graph& graph) {
-    const Grouping& grouping = cell.setting.grouping;
-    const std::string key = fmt::format("{} {} {} {}", cell.condition->key, cell.condition->fixed_graph ? 0 : cell.seed,
-                                        grouping.clusters, grouping.cluster_size);
-    std::promise<Labels> promise;
-    {
-      const std::lock_guard lock(lock_);
-      const auto [at, is_new] = made_.try_emplace(key, promise.get_future().share());
-      if (!is_new) return at->second;
-    }
-    try {
-      promise.set_value(
-          cluster::partition(graph, {.clusters = grouping.clusters, .cluster_size = grouping.cluster_size}).labels);
-    } catch (...) {
-      promise.set_exception(std::current_exception());
-    }
-    const std::lock_guard lock(lock_);
-    return made_.at(key);
-  }
-
- private:
-  std::mutex lock_;
-  std::map<std::string, std::shared_future<Labels>> made_;
-};
 
 /// Theorem 1 for every row of the trace.
 void add_bounds(Outcome& outcome, const Bandit& bandit, const world::LinearTruth& truth) {
@@ -74,7 +42,28 @@ BanditOptions bandit_options_of(const Setting& setting, std::size_t dimension) {
   return options;
 }
 
-/// Nothing if it was stopped.
+}  // namespace
+
+std::shared_future<Labels> Clusterings::get(const Cell& cell, const Graph& graph) {
+  const Grouping& grouping = cell.setting.grouping;
+  const std::string key = fmt::format("{} {} {} {}", cell.condition->key, cell.condition->fixed_graph ? 0 : cell.seed,
+                                      grouping.clusters, grouping.cluster_size);
+  std::promise<Labels> promise;
+  {
+    const std::lock_guard lock(lock_);
+    const auto [at, is_new] = made_.try_emplace(key, promise.get_future().share());
+    if (!is_new) return at->second;
+  }
+  try {
+    promise.set_value(
+        cluster::partition(graph, {.clusters = grouping.clusters, .cluster_size = grouping.cluster_size}).labels);
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+  }
+  const std::lock_guard lock(lock_);
+  return made_.at(key);
+}
+
 std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, const RunOptions& options) {
   const auto world = cell.condition->world_at(cell.seed);
   const Setting& setting = cell.setting;
@@ -110,40 +99,74 @@ std::optional<Outcome> run_cell(const Cell& cell, Clusterings& clusterings, cons
   return outcome;
 }
 
-/// In random order, so that the share of the cells that are done is that of the work on average.
-std::vector<std::size_t> shuffled(std::vector<std::size_t> order) {
+namespace {
+
+/// 0, ..., count - 1 in random order, so that the share of the cells that are done is that of the work on average.
+std::vector<std::size_t> shuffled(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
   Random random(0);
   for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
   return order;
+}
+
+void check(const Shard& shard) {
+  if (shard.index < shard.count) return;
+  throw std::invalid_argument(
+      fmt::format("shard: index {} of {} (must be below the number of shards)", shard.index, shard.count));
 }
 
 }  // namespace
 
 std::optional<std::vector<Outcome>> run_cells(std::span<const Cell> cells, const CellStore& store,
                                               const RunOptions& options) {
+  check(options.shard);
   std::vector<Outcome> outcomes(cells.size());
-  std::vector<std::size_t> missing;
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    if (auto found = store.load(cells[k])) {
-      outcomes[k] = std::move(*found);
-      if (options.on_cell) options.on_cell(true);
-    } else {
-      missing.push_back(k);
-    }
-  }
-  missing = shuffled(std::move(missing));
-  Clusterings clusterings;
-  const bool whole = run_jobs(missing.size(), options.threads, [&](std::size_t job) {
-    const Cell& cell = cells[missing[job]];
-    auto outcome = run_cell(cell, clusterings, options);
+  const auto found = [&](std::size_t k) {
+    auto outcome = store.load(cells[k]);
     if (!outcome) return false;
-    store.save(cell, *outcome);
-    outcomes[missing[job]] = std::move(*outcome);
-    if (options.on_cell) options.on_cell(false);
+    outcomes[k] = std::move(*outcome);
+    if (options.on_cell) options.on_cell(true);
     return true;
-  });
-  if (!whole) return std::nullopt;
-  return outcomes;
+  };
+  // Whose a cell is follows from its place in the shuffled order, whatever is there already.
+  std::vector<std::size_t> own;
+  std::vector<std::size_t> others;
+  const auto order = shuffled(cells.size());
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    if (found(order[place])) continue;
+    const bool is_own = place % options.shard.count == options.shard.index;
+    (is_own ? own : others).push_back(order[place]);
+  }
+  std::atomic<std::size_t> ran = 0;
+  const auto keep = [&](std::size_t k, const Outcome& outcome) {
+    store.save(cells[k], outcome);
+    outcomes[k] = outcome;
+    ++ran;
+    if (options.on_cell) options.on_cell(false);
+  };
+  if (options.elsewhere && !own.empty()) {
+    std::vector<Cell> sent;
+    for (const std::size_t k : own) sent.push_back(cells[k]);
+    if (!options.elsewhere(sent, [&](std::size_t k, const Outcome& outcome) { keep(own.at(k), outcome); })) {
+      return std::nullopt;
+    }
+  } else {
+    Clusterings clusterings;
+    run_jobs(own.size(), options.threads, [&](std::size_t job) {
+      const auto outcome = run_cell(cells[own[job]], clusterings, options);
+      if (outcome) keep(own[job], *outcome);
+      return outcome.has_value();
+    });
+  }
+  if (ran < own.size()) return std::nullopt;
+  std::vector<Cell> missing;
+  for (const std::size_t k : others) {
+    if (!found(k)) missing.push_back(cells[k]);
+  }
+  if (missing.empty()) return outcomes;
+  if (options.on_missing) options.on_missing(missing);
+  return std::nullopt;
 }
 
 }  // namespace goblin::experiment

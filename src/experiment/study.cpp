@@ -122,6 +122,15 @@ std::size_t cell_count(std::span<const Study> studies) {
   return count;
 }
 
+std::vector<Condition> conditions_of(std::span<const Study> studies) {
+  std::vector<Condition> conditions;
+  for (const Study& study : studies) {
+    const auto is_it = [&](const Condition& each) { return each.key == study.condition.key; };
+    if (std::none_of(conditions.begin(), conditions.end(), is_it)) conditions.push_back(study.condition);
+  }
+  return conditions;
+}
+
 std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studies, const CellStore& store,
                                                     const RunOptions& options) {
   for (const Study& study : studies) check(study);

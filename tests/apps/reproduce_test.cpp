@@ -153,6 +153,63 @@ TEST_F(ReproduceCommand, an_interrupted_run_resumes_to_identical_files) {
   EXPECT_EQ(same.code, 0) << same.output;
 }
 
+TEST_F(ReproduceCommand, shards_share_the_simulations) {
+  ASSERT_EQ(goblin(std::string(small_run) + "--out whole").code, 0);
+  const std::string shared = std::string(small_run) + "--threads 1 --out shared ";
+  const std::string count_cells = "find shared/cells -name '*.cell' | wc -l";
+
+  // Tuning: each has its half, and the second finds that of the first and goes on with its half of the evaluation.
+  const auto first = goblin(shared + "--shard 1/2");
+  EXPECT_EQ(first.code, 75) << first.output;
+  EXPECT_THAT(first.output, AllOf(HasSubstr("goblin: shard 1/2: "), HasSubstr(": 150 simulations run, "),
+                                  HasSubstr("simulations of other shards are missing"),
+                                  HasSubstr("run the other shards, then this command again (exit code 75)")));
+  const int tuned = std::stoi(shell(count_cells).output);
+  EXPECT_GT(tuned, 0);
+  const auto idle = goblin(shared + "--shard 1/2 --json");
+  EXPECT_EQ(idle.code, 75);
+  EXPECT_THAT(idle.output,
+              AllOf(HasSubstr(R"("shard": "1/2")"), HasSubstr(R"("ran": 0)"), HasSubstr(R"("missing": )")));
+  EXPECT_EQ(std::stoi(shell(count_cells).output), tuned);
+  const auto second = shell("PATH=/nowhere '" GOBLIN_COMMAND "' " + shared + "--shard 2/2");
+  EXPECT_EQ(second.code, 75) << second.output;
+  EXPECT_GT(std::stoi(shell(count_cells).output), 2 * tuned - 20);
+  EXPECT_EQ(shell("test -e shared/index.html").code, 1);
+
+  // The last half of the evaluation: all is there, so this writes the report.
+  const auto last = goblin(shared + "--shard 1/2");
+  EXPECT_EQ(last.code, 0) << last.output;
+  EXPECT_THAT(last.output, HasSubstr("the report is shared/index.html"));
+  const auto same = shell("diff -r -x times.csv -x '*.costs' -x '*.pdf' whole shared");
+  EXPECT_EQ(same.code, 0) << same.output;
+
+  // Any rerun writes it again, at the same time if need be.
+  const auto again = shell("rm shared/index.html; '" GOBLIN_COMMAND "' " + shared +
+                           "--shard 2/2 & '" GOBLIN_COMMAND "' " + shared + "; first=$?; wait $! && exit $first");
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_EQ(shell("diff -r -x times.csv -x '*.costs' -x '*.pdf' whole shared").code, 0);
+}
+
+TEST_F(ReproduceCommand, shards_at_the_same_time_do_not_disturb_each_other) {
+  ASSERT_EQ(goblin(std::string(small_run) + "--out whole").code, 0);
+  const std::string until_done = "until '" GOBLIN_COMMAND "' " + std::string(small_run) + "--threads 1 --out shared ";
+  // Twice the first shard: both write the same cells.
+  const auto run = shell("for shard in 1/2 1/2 2/2; do " + until_done +
+                         "--shard $shard >>log-${shard%/*} 2>&1; do [ $? = 75 ] || exit 1; sleep 0.1; done &\n"
+                         "pids=\"$pids $!\"; done; code=0; for pid in $pids; do wait $pid || code=1; done; exit $code");
+  EXPECT_EQ(run.code, 0) << read("log-1") << read("log-2");
+  const auto same = shell("diff -r -x times.csv -x '*.costs' -x '*.pdf' whole shared");
+  EXPECT_EQ(same.code, 0) << same.output;
+}
+
+TEST_F(ReproduceCommand, a_shard_that_is_none_is_refused) {
+  for (const char* shard : {"0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2", "1/0", "1.5/2", "''"}) {
+    const auto run = goblin(std::string(small_run) + "--shard " + shard);
+    EXPECT_EQ(run.code, 2) << shard << run.output;
+    EXPECT_THAT(run.output, AllOf(HasSubstr("--shard"), HasSubstr("(must be I/N, with I from 1 to N"))) << shard;
+  }
+}
+
 TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   write_ring_release();
   const auto run = goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --json");
@@ -174,6 +231,25 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   ASSERT_EQ(unit_rows.code, 0) << unit_rows.output;
   EXPECT_THAT(unit_rows.output, HasSubstr("--reading unit-rows"));
   EXPECT_EQ(shell(cells).output, "2\n");
+}
+
+TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contradict_them) {
+  write_ring_release();
+  const auto run = [&](const std::string& options) {
+    return goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report " + options);
+  };
+  const auto unknown = run("--reading theirs");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, AllOf(HasSubstr("reading: 'theirs'"), HasSubstr("unit-contexts"), HasSubstr("carleton")));
+  const auto contradiction = run("--reading unit-contexts --centre");
+  EXPECT_EQ(contradiction.code, 2);
+  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("centre: true"), HasSubstr("the reading unit-contexts")));
+  EXPECT_THAT(run("--reading literal,literal").output, HasSubstr("stands twice"));
+  EXPECT_EQ(run("--unit-rows").code, 2);
+  EXPECT_EQ(run("--tf log").code, 2);
+  const auto rivals = goblin("reproduce rivals --quick --data . --no-cache --reading unit-contexts");
+  EXPECT_EQ(rivals.code, 2);
+  EXPECT_THAT(rivals.output, AllOf(HasSubstr("unit-contexts"), HasSubstr("rivals")));
 }
 
 TEST_F(ReproduceCommand, compares_rivals) {
@@ -233,25 +309,6 @@ TEST_F(ReproduceCommand, says_what_is_missing) {
   EXPECT_EQ(unwritable.code, 1);
   EXPECT_THAT(unwritable.output, HasSubstr("file/report/cells: cannot be written"));
   const auto no_gnuplot = shell("PATH=/nowhere '" GOBLIN_COMMAND "' " + std::string(small_run));
-TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contradict_them) {
-  write_ring_release();
-  const auto run = [&](const std::string& options) {
-    return goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report " + options);
-  };
-  const auto unknown = run("--reading theirs");
-  EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.output, AllOf(HasSubstr("reading: 'theirs'"), HasSubstr("unit-contexts"), HasSubstr("carleton")));
-  const auto contradiction = run("--reading unit-contexts --centre");
-  EXPECT_EQ(contradiction.code, 2);
-  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("centre: true"), HasSubstr("the reading unit-contexts")));
-  EXPECT_THAT(run("--reading literal,literal").output, HasSubstr("stands twice"));
-  EXPECT_EQ(run("--unit-rows").code, 2);
-  EXPECT_EQ(run("--tf log").code, 2);
-  const auto rivals = goblin("reproduce rivals --quick --data . --no-cache --reading unit-contexts");
-  EXPECT_EQ(rivals.code, 2);
-  EXPECT_THAT(rivals.output, AllOf(HasSubstr("unit-contexts"), HasSubstr("rivals")));
-}
-
   EXPECT_EQ(no_gnuplot.code, 1);
   EXPECT_THAT(no_gnuplot.output, HasSubstr("gnuplot-nox"));
   EXPECT_EQ(goblin("reproduce rivals --quick --data nowhere").code, 3);

@@ -2,17 +2,24 @@
 
 #include "checked_file.hpp"
 #include "goblin/bandit/bandit.hpp"
+#include "goblin/experiment/cell_runner.hpp"
 #include "goblin/world/cliques.hpp"
 #include "temporary_folder.hpp"
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <set>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace goblin::experiment {
 namespace {
+
+using ::testing::HasSubstr;
 
 Condition small_cliques() {
   return {.key = "small/cliques", .world_at = [](std::uint64_t seed) -> std::shared_ptr<const world::World> {
@@ -86,28 +93,31 @@ TEST(CellStore, other_cells_are_other_files) {
 }
 
 /// Every option that a setting has, set to something else, one at a time.
+std::vector<std::function<void(Setting&)>> changes_of_settings() {
+  return {[](Setting& s) { s.coupling = 0.0; },
+          [](Setting& s) { s.laplacian = Laplacian::normalized; },
+          [](Setting& s) { s.hub.weight = 0.5; },
+          [](Setting& s) { s.hub.ridge = 0.5; },
+          [](Setting& s) { s.hash.buckets = 5; },
+          [](Setting& s) { s.hash.seed = 5; },
+          [](Setting& s) { s.club.graph = ClubGraph::complete; },
+          [](Setting& s) { s.club.graph = ClubGraph::random; },
+          [](Setting& s) { s.club.separation = 5.0; },
+          [](Setting& s) { s.club.seed = 5; },
+          [](Setting& s) { s.dynucb.clusters = 5; },
+          [](Setting& s) { s.dynucb.seed = 5; },
+          [](Setting& s) { s.forgetting.window = 5; },
+          [](Setting& s) { s.forgetting.discount = 0.5; },
+          [](Setting& s) { s.grouping.clusters = 5; },
+          [](Setting& s) { s.grouping.cluster_size = 5; },
+          [](Setting& s) { s.exploration = Exploration::square_cb(5.0); },
+          [](Setting& s) { s.exploration = Exploration::greedy(); },
+          [](Setting& s) { s.exploration = Exploration::printed_bound({.noise = 5.0}); },
+          [](Setting& s) { s.printed_bound = true; }};
+}
+
 TEST(CellStore, every_option_of_a_setting_has_a_place_in_the_path) {
-  const std::vector<std::function<void(Setting&)>> changes = {
-      [](Setting& s) { s.coupling = 0.0; },
-      [](Setting& s) { s.laplacian = Laplacian::normalized; },
-      [](Setting& s) { s.hub.weight = 0.5; },
-      [](Setting& s) { s.hub.ridge = 0.5; },
-      [](Setting& s) { s.hash.buckets = 5; },
-      [](Setting& s) { s.hash.seed = 5; },
-      [](Setting& s) { s.club.graph = ClubGraph::complete; },
-      [](Setting& s) { s.club.graph = ClubGraph::random; },
-      [](Setting& s) { s.club.separation = 5.0; },
-      [](Setting& s) { s.club.seed = 5; },
-      [](Setting& s) { s.dynucb.clusters = 5; },
-      [](Setting& s) { s.dynucb.seed = 5; },
-      [](Setting& s) { s.forgetting.window = 5; },
-      [](Setting& s) { s.forgetting.discount = 0.5; },
-      [](Setting& s) { s.grouping.clusters = 5; },
-      [](Setting& s) { s.grouping.cluster_size = 5; },
-      [](Setting& s) { s.exploration = Exploration::square_cb(5.0); },
-      [](Setting& s) { s.exploration = Exploration::greedy(); },
-      [](Setting& s) { s.exploration = Exploration::printed_bound({.noise = 5.0}); },
-      [](Setting& s) { s.printed_bound = true; }};
+  const auto changes = changes_of_settings();
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");
   const Condition condition = small_cliques();
@@ -238,6 +248,148 @@ TEST(RunCells, the_files_do_not_depend_on_threads_or_on_a_stop) {
   EXPECT_EQ(seen, cells.size());
   EXPECT_EQ(found, kept);
   EXPECT_EQ(files_of(stopped, cells), files_of(whole, cells));
+}
+
+TEST(RunCells, every_cell_is_that_of_one_shard) {
+  const TemporaryFolder folder;
+  const Condition condition = small_cliques();
+  const auto cells = all_policies_at(condition, 50);
+  const CellStore whole(folder / "whole");
+  ASSERT_TRUE(run_cells(cells, whole, {}));
+
+  const CellStore shared(folder / "shared");
+  std::size_t ran = 0;
+  for (const std::size_t index : {2U, 0U, 1U}) {
+    std::size_t own = 0;
+    std::size_t missing = 0;
+    const auto outcomes = run_cells(cells, shared,
+                                    {.shard = {.index = index, .count = 3},
+                                     .on_cell = [&](bool found) { own += found ? 0 : 1; },
+                                     .on_missing = [&](std::span<const Cell> left) { missing = left.size(); }});
+    EXPECT_GE(own, cells.size() / 3);
+    EXPECT_LE(own, cells.size() / 3 + 1);
+    ran += own;
+    EXPECT_EQ(missing, cells.size() - ran);
+    EXPECT_EQ(outcomes.has_value(), index == 1U) << "the last one has all of them";
+  }
+  EXPECT_EQ(ran, cells.size());
+  EXPECT_EQ(files_of(shared, cells), files_of(whole, cells));
+}
+
+TEST(RunCells, whose_a_cell_is_does_not_depend_on_what_is_there) {
+  const TemporaryFolder folder;
+  const Condition condition = small_cliques();
+  const auto cells = all_policies_at(condition, 20);
+  const CellStore store(folder / "cells");
+  const auto done_by = [&](const Shard& shard) {
+    EXPECT_FALSE(run_cells(cells, store, {.shard = shard}));
+    std::size_t there = 0;
+    for (const Cell& cell : cells) there += store.load(cell) ? 1 : 0;
+    return there;
+  };
+  EXPECT_EQ(done_by({.index = 0, .count = 2}), cells.size() / 2);
+  EXPECT_EQ(done_by({.index = 0, .count = 2}), cells.size() / 2) << "its part was done";
+  EXPECT_THROW((void)run_cells(cells, store, {.shard = {.index = 2, .count = 2}}), std::invalid_argument);
+  EXPECT_THROW((void)run_cells(cells, store, {.shard = {.index = 0, .count = 0}}), std::invalid_argument);
+}
+
+TEST(RunCells, cells_may_run_elsewhere) {
+  const TemporaryFolder folder;
+  const Condition condition = small_cliques();
+  const auto cells = all_policies_at(condition, 60);
+  const CellStore whole(folder / "whole");
+  ASSERT_TRUE(run_cells(cells, whole, {}));
+
+  const CellRunner runner({condition});
+  const CellStore store(folder / "elsewhere");
+  std::size_t limit = 5;
+  std::size_t counted = 0;
+  const RunOptions options{.on_cell = [&](bool found) { counted += found ? 0 : 1; },
+                           .elsewhere =
+                               [&](std::span<const Cell> sent, const RunOptions::Done& done) {
+                                 for (std::size_t k = 0; k < std::min(limit, sent.size()); ++k) {
+                                   const auto outcome = runner.run(packed(sent[k]), {});
+                                   done(k, unpacked_outcome(outcome.value(), sent[k]));
+                                 }
+                                 return true;
+                               }};
+  EXPECT_FALSE(run_cells(cells, store, options)) << "not all of them came back";
+  EXPECT_EQ(counted, 5U);
+  limit = cells.size();
+  ASSERT_TRUE(run_cells(cells, store, options));
+  EXPECT_EQ(counted, cells.size()) << "those that were there are not run again";
+  EXPECT_EQ(files_of(store, cells), files_of(whole, cells));
+}
+
+TEST(PackedCell, is_the_same_cell_there_or_refused) {
+  const Condition condition = small_cliques();
+  Condition other = condition;
+  other.key = "other/data";
+  const std::vector<Condition> there = {other, condition};
+  Cell cell{&condition, {.policy = Policy::gob_lin, .alpha = 1.0 / 3.0}, 7, 20};
+  for (const auto& change : changes_of_settings()) {
+    change(cell.setting);
+    const Cell copy = unpacked_cell(packed(cell), there);
+    EXPECT_EQ(copy.setting, cell.setting);
+    EXPECT_EQ(copy.condition, &there[1]);
+    EXPECT_EQ(copy.seed, cell.seed);
+    EXPECT_EQ(copy.rounds, cell.rounds);
+  }
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message_of([&] { (void)unpacked_cell(packed(cell), std::span(there).first(1)); }),
+              HasSubstr("small/cliques, which is not among those here: are the data and the options the same?"));
+  EXPECT_THAT(message_of([&] { (void)unpacked_cell("", there); }), HasSubstr("a cell from elsewhere"));
+  const Outcome outcome{.curve = {{20, 2.5, 0.5, 4.0, {}, 1.0}}, .seconds = 0.5, .bytes = 17};
+  const Outcome copy = unpacked_outcome(packed(cell, outcome), cell);
+  EXPECT_EQ(copy.last().regret_bound, 1.0);
+  EXPECT_EQ(copy.last().regret, std::nullopt);
+  EXPECT_EQ(copy.seconds, 0.5);
+  EXPECT_EQ(copy.bytes, 17U);
+  Cell another = cell;
+  another.seed = 8;
+  EXPECT_THAT(message_of([&] { (void)unpacked_outcome(packed(cell, outcome), another); }), HasSubstr("is for '"));
+  std::string damaged = packed(cell, outcome);
+  damaged.back() ^= 1;
+  EXPECT_THAT(message_of([&] { (void)unpacked_outcome(damaged, cell); }), HasSubstr("was altered"));
+}
+
+/// Two processes at once: files are written beside and renamed, so that whoever reads finds a whole one.
+TEST(CellStore, processes_may_save_the_same_cell_at_the_same_time) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  const Condition condition = small_cliques();
+  const Cell cell{&condition, {.policy = Policy::linucb_ind, .alpha = 0.25}, 7, 20};
+  Outcome outcome{.curve = std::vector<Point>(2000, Point{.round = 1}), .seconds = 0.125, .bytes = 4096};
+  outcome.curve.back().round = 20;
+  std::vector<pid_t> children;
+  for (int k = 0; k < 2; ++k) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int time = 0; time < 100; ++time) store.save(cell, outcome);
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  while (!store.load(cell)) {
+  }
+  std::size_t torn = 0;
+  for (int time = 0; time < 2000; ++time) torn += store.load(cell) ? 0 : 1;
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(torn, 0U);
+  const auto files = std::distance(std::filesystem::directory_iterator(store.path(cell).parent_path()), {});
+  EXPECT_EQ(files, 2) << "the cell and its costs; nothing is left beside them";
 }
 
 TEST(RunCells, a_scale_is_that_of_the_contexts) {

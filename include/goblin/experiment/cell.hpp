@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,18 +128,33 @@ class CellStore {
   std::filesystem::path folder_;
 };
 
+/// One of several runs that share a store: run index = 0, ..., count - 1 of so many. Each runs its own part of the
+/// cells.
+struct Shard {
+  std::size_t index = 0;
+  std::size_t count = 1;
+};
+
 struct RunOptions {
   std::size_t threads = 1;
+  Shard shard = {};
   /// Seconds since some moment; the library has no clock of its own.
   std::function<double()> clock = {};
   /// Asked after every round, from several threads; false stops. Cells that were not finished leave nothing behind.
   std::function<bool()> keep_going = {};
   /// Called after every cell, from several threads, with whether it was found in the store.
   std::function<void(bool found)> on_cell = {};
+  /// Runs its own cells somewhere else, in other processes say: gets those that the store does not have, and calls
+  /// done(k, outcome) for each, from one thread. False stops.
+  using Done = std::function<void(std::size_t k, const Outcome& outcome)>;
+  std::function<bool(std::span<const Cell> cells, const Done& done)> elsewhere = {};
+  /// Called with the cells of other shards that are still not there when this one has run its own.
+  std::function<void(std::span<const Cell> missing)> on_missing = {};
 };
 
 /// Runs the cells that the store does not have, and saves each as it ends: outcomes in the order of the cells. Nothing
-/// if it was stopped. What an outcome is does not depend on the threads or on what was there before.
+/// if it was stopped, or if cells of other shards are missing. What an outcome is does not depend on the threads, on
+/// the shards or on what was there before. Throws std::invalid_argument if there is no such shard.
 [[nodiscard]] std::optional<std::vector<Outcome>> run_cells(std::span<const Cell> cells, const CellStore& store,
                                                             const RunOptions& options);
 

@@ -46,6 +46,8 @@ struct Plan {
   std::size_t trade_off_seeds = 0;
 
   [[nodiscard]] std::size_t cell_count() const;
+  /// All worlds that cells are played in.
+  [[nodiscard]] std::vector<Condition> conditions() const;
 };
 
 [[nodiscard]] Plan plan(const Options& options);

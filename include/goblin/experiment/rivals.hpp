@@ -52,6 +52,8 @@ struct Plan {
   std::vector<Study> others;
 
   [[nodiscard]] std::size_t cell_count() const;
+  /// All worlds that cells are played in.
+  [[nodiscard]] std::vector<Condition> conditions() const;
   /// Roughly what running all of it takes one core, in seconds, from what a round took on one machine.
   [[nodiscard]] double rough_seconds() const;
 };

@@ -70,7 +70,11 @@ struct StudyResult {
 /// How many cells the studies have, those for tuning and those for the evaluation.
 [[nodiscard]] std::size_t cell_count(std::span<const Study> studies);
 
-/// Tunes and evaluates. Nothing if it was stopped; what was finished by then is in the store.
+/// The worlds of the studies, each once: what another process needs to run their cells.
+[[nodiscard]] std::vector<Condition> conditions_of(std::span<const Study> studies);
+
+/// Tunes and evaluates. Nothing if it was stopped, or if cells of other shards are missing; what was finished by then
+/// is in the store.
 [[nodiscard]] std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studies,
                                                                   const CellStore& store, const RunOptions& options);
 
