@@ -199,14 +199,21 @@ TEST_P(LongContextsBeforeAJoin, are_not_in_the_way) {
     }
     auto bandit = Bandit::gob_lin(Graph(users, edges), options);
     std::vector<Learned> learned;
-    const auto learn = [&](std::size_t count, double of_first, double of_second) {
+    const auto learn = [&](std::size_t count, std::size_t batch, double of_first, double of_second) {
+      const std::size_t before = learned.size();
       for (std::size_t k = 0; k < count; ++k) {
-        Random random(5, 0, bandit.rewards());
+        Random random(5, 0, learned.size());
         const auto user = static_cast<NodeId>(random.below(users));
         auto context = contexts_of_length(random, user < 10 ? of_first : of_second);
         context.resize(dimension);
         learned.push_back({user, context, random.normal()});
-        bandit.update(user, context, learned.back().reward);
+      }
+      std::vector<Observation> some;
+      for (std::size_t k = before; k < learned.size(); ++k) {
+        some.push_back({learned[k].user, learned[k].context, learned[k].reward});
+        if (some.size() < batch) continue;
+        bandit.update(some);
+        some.clear();
       }
     };
     // What counts, a reward that counts less as a shorter context.
@@ -221,7 +228,7 @@ TEST_P(LongContextsBeforeAJoin, are_not_in_the_way) {
       }
       return result;
     };
-    learn(300, 29'999.0, 29'999.0 * std::sqrt(small));
+    learn(300, 1, 29'999.0, 29'999.0 * std::sqrt(small));
     const std::vector<EdgeChange> joins{{0, 10, weight * small}, {5, 15, weight * small}};
     if (kind == EngineKind::sparse && forgetting.window > 0) {
       EXPECT_THROW(bandit.update_edges(joins), std::invalid_argument);
@@ -233,7 +240,9 @@ TEST_P(LongContextsBeforeAJoin, are_not_in_the_way) {
     bandit.update_edges(joins);
     const double longest = std::min(29'999.0, 0.99e11 / (2.0 + weight)) * std::sqrt(small);
     expect_exact(bandit, that_count(), longest);
-    learn(150, longest, longest);  // with a window, long contexts leave
+    learn(100, 1, longest, longest);  // with a window, long contexts leave
+    expect_exact(bandit, that_count(), longest);
+    learn(60, 30, longest, longest);
     expect_exact(bandit, that_count(), longest);
     bandit.remove_edge(0, 10);
     bandit.add_edge(3, 17, small);

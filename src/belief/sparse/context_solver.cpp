@@ -266,7 +266,7 @@ std::vector<double> ContextSolver::solve(std::span<const Column> columns, const 
   return residuals;
 }
 
-/// |b - N u| / |b|, as sums over differences (PrecisionSolver).
+/// |b - N u| / |b|, as sums over differences, with the lengths of PrecisionSolver::solve.
 void ContextSolver::find_residuals(const Rows& solutions, std::span<const Column> columns, const PriorMatrix& prior,
                                    std::size_t known, std::span<double> residuals) const {
   const auto d = static_cast<Index>(dimension_);
@@ -298,8 +298,13 @@ void ContextSolver::find_residuals(const Rows& solutions, std::span<const Column
       const auto x = contexts().col(static_cast<Index>(c));
       left.row(at).segment(own, d) -= solutions.row(at).segment(own, d).dot(x) * x.transpose();
     }
-    const double length = context.norm();
-    residuals[k] = length > 0.0 ? left.middleCols(own, d).norm() / length : 0.0;
+    const double length = std::sqrt(prior.residual_weight(columns[k].node)) * context.norm();
+    double squares = 0.0;
+    for (std::size_t node = 0; node < prior.node_count(); ++node) {
+      squares += prior.residual_weight(node) *
+                 left.row(static_cast<Index>(prior_->position(node))).segment(own, d).squaredNorm();
+    }
+    residuals[k] = length > 0.0 ? std::sqrt(squares) / length : 0.0;
   }
 }
 

@@ -67,7 +67,8 @@ class ContextSolver {
   bool pays(std::size_t columns, double multiplications_elsewhere, const PriorMatrix& prior,
             const PrecisionSolver& solver, const Work& work);
   /// If it pays: column k of the solutions; row j * d + r is entry r of node j. Then all columns count as observed.
-  /// Gives |b - N u| / |b| of each; none where rounding left G without a factor, and nothing is known then.
+  /// Gives |b - N u| / |b| of each, with the lengths of PrecisionSolver::solve; none where rounding left G without a
+  /// factor, and nothing is known then.
   std::vector<double> solve(std::span<const Column> columns, const PriorMatrix& prior, Eigen::MatrixXd& solutions,
                             const Work& work);
 
