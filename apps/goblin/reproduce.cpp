@@ -153,7 +153,7 @@ void reproduce_paper(const ReproduceRequest& request) {
   write_report(report, out);
   const double seconds = seconds_now() - begin;
   if (request.json) {
-    fmt::print("{}\n", json_text(json_of(report, request, seconds)));
+    print_json(request, json_of(report, request, seconds));
     return;
   }
   fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",
@@ -191,6 +191,14 @@ std::vector<std::string> readings_of(const ReproduceRequest& request) {
 
 std::string list_of(const std::vector<std::uint64_t>& seeds) { return fmt::format("{}", fmt::join(seeds, ", ")); }
 
+void print_json(const ReproduceRequest& request, const Json& json) {
+  if (request.take_json) {
+    request.take_json(json_text(json));
+  } else {
+    fmt::print("{}\n", json_text(json));
+  }
+}
+
 void check_gnuplot() {
   if (has_gnuplot()) return;
   throw std::runtime_error(
@@ -204,12 +212,12 @@ void say_what_is_missing(const ReproduceRequest& request, const Played& played, 
   const std::size_t ran = played.done - played.found;
   const std::string shard = fmt::format("{}/{}", request.shard.index + 1, request.shard.count);
   if (request.json) {
-    fmt::print("{}\n", json_text({{"command", command_of(request)},
-                                  {"shard", shard},
-                                  {"simulations", cell_count},
-                                  {"done", played.done},
-                                  {"ran", ran},
-                                  {"missing", missing}}));
+    print_json(request, {{"command", command_of(request)},
+                         {"shard", shard},
+                         {"simulations", cell_count},
+                         {"done", played.done},
+                         {"ran", ran},
+                         {"missing", missing}});
   }
   fmt::print(stderr,
              "goblin: shard {}: {} simulations run, {} found; {} of {} are in {}\n"
@@ -232,18 +240,20 @@ Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
   std::size_t missing = 0;
   bool whole = false;
   {
-    const StopOnSignal stop;
+    std::optional<StopOnSignal> stop;
+    if (!request.elsewhere) stop.emplace();  // else whoever runs the simulations hears of signals
     Progress progress("simulations", cell_count);
     whole = run(store, {.threads = request.threads,
                         .shard = request.shard,
                         .clock = processor_seconds,
-                        .keep_going = [] { return !interrupted(); },
+                        .keep_going = [&stop] { return !stop || !interrupted(); },
                         .on_cell =
                             [&](bool was_there) {
                               ++done;
                               if (was_there) ++found;
                               was_there ? progress.skip() : progress.advance();
                             },
+                        .elsewhere = request.elsewhere,
                         .on_missing = [&](std::span<const experiment::Cell> cells) { missing = cells.size(); }});
   }
   if (missing > 0) {
@@ -259,46 +269,59 @@ Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
   return {.done = done, .found = found};
 }
 
-void add_reproduce(CLI::App& app) {
+std::shared_ptr<ReproduceRequest> add_reproduce_options(CLI::App& command) {
   auto request = std::make_shared<ReproduceRequest>();
-  CLI::App* command =
-      app.add_subcommand("reproduce", "Run the paper's experiments, or compare its rivals, and write a report");
-  command->footer(examples);
-  command->add_option("part", request->part, "Of the paper: cliques, lastfm, delicious or all; or rivals")
+  command.add_option("part", request->part, "Of the paper: cliques, lastfm, delicious or all; or rivals")
       ->capture_default_str()
       ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "all", "rivals"}));
-  command->add_flag("--quick", request->quick, "Fewer rounds, seeds and settings: every figure in a minute or two");
-  command->add_option("--out", request->out, "Folder of the report and of finished simulations")
+  command.add_flag("--quick", request->quick, "Fewer rounds, seeds and settings: every figure in a minute or two");
+  command.add_option("--out", request->out, "Folder of the report and of finished simulations")
       ->capture_default_str()
       ->type_name("DIR");
   command
-      ->add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data and for rivals)")
+      .add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data and for rivals)")
       ->check(whole_number());
   command
-      ->add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 3,000); tuning takes half as many")
+      .add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 3,000); tuning takes half as many")
       ->check(whole_number());
-  command->add_option("--threads", request->threads, "Simulations at the same time")
+  command.add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()
       ->check(positive_whole_number());
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--shard", [request](const std::string& text) { request->shard = shard_of(text).value(); },
           "Run part I of N of the simulations; N runs that share OUT do them all, and any of them writes the report "
           "once all are there")
       ->check(shard_text())
       ->type_name("I/N");
-  command->add_flag("--json", request->json, "Print the verdicts as JSON");
+  command.add_flag("--json", request->json, "Print the verdicts as JSON");
   command
-      ->add_option("--reading", request->readings,
-                   fmt::format("How the paper's preprocessing is read: one or more of {}; the first is reported in "
-                               "full (default: all for all, unit-contexts for one data set)",
-                               data::reading_names()))
+      .add_option("--reading", request->readings,
+                  fmt::format("How the paper's preprocessing is read: one or more of {}; the first is reported in "
+                              "full (default: all for all, unit-contexts for one data set)",
+                              data::reading_names()))
       ->type_name("NAME")
       ->delimiter(',');
-  add_context_options(*command, request->data);
-  add_data_folder(*command, request->data);
-  add_cache_options(*command, request->data);
-  command->callback([request] { request->part == "rivals" ? reproduce_rivals(*request) : reproduce_paper(*request); });
+  add_context_options(command, request->data);
+  add_data_folder(command, request->data);
+  add_cache_options(command, request->data);
+  return request;
+}
+
+void reproduce(const ReproduceRequest& request) {
+  request.part == "rivals" ? reproduce_rivals(request) : reproduce_paper(request);
+}
+
+std::vector<experiment::Condition> conditions_of(const ReproduceRequest& request) {
+  if (request.part == "rivals") return rivals_conditions(request);
+  return experiment::paper::plan(options_of(request)).conditions();
+}
+
+void add_reproduce(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("reproduce", "Run the paper's experiments, or compare its rivals, and write a report");
+  command->footer(examples);
+  command->callback([request = add_reproduce_options(*command)] { reproduce(*request); });
 }
 
 }  // namespace goblin::app

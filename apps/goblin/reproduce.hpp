@@ -2,12 +2,14 @@
 
 #include "data_options.hpp"
 #include "goblin/experiment/cell.hpp"
+#include "json.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -28,7 +30,20 @@ struct ReproduceRequest {
   bool json = false;
   /// Which part of the simulations to run; others run the rest, into the same folder.
   experiment::Shard shard;
+  /// Runs simulations in other processes, if it is set.
+  decltype(experiment::RunOptions::elsewhere) elsewhere;
+  /// Gets what --json prints in the place of standard output, if it is set.
+  std::function<void(const std::string& text)> take_json;
 };
+
+/// The options of `goblin reproduce`, and what was given. It refers to the command, which has to live as long.
+[[nodiscard]] std::shared_ptr<ReproduceRequest> add_reproduce_options(CLI::App& command);
+
+/// Runs what is missing and writes the report.
+void reproduce(const ReproduceRequest& request);
+
+/// The worlds of all simulations: what another process needs to run them.
+[[nodiscard]] std::vector<experiment::Condition> conditions_of(const ReproduceRequest& request);
 
 /// The command that would make the same report: what it says does not depend on folders and threads.
 [[nodiscard]] std::string command_of(const ReproduceRequest& request);
@@ -57,5 +72,8 @@ Played play_cells(const ReproduceRequest& request, std::size_t cell_count,
 
 /// `goblin reproduce rivals`
 void reproduce_rivals(const ReproduceRequest& request);
+[[nodiscard]] std::vector<experiment::Condition> rivals_conditions(const ReproduceRequest& request);
+
+void print_json(const ReproduceRequest& request, const Json& json);
 
 }  // namespace goblin::app

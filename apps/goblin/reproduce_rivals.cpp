@@ -93,6 +93,10 @@ Json json_of(const report::RivalsReport& report, const ReproduceRequest& request
 
 }  // namespace
 
+std::vector<experiment::Condition> rivals_conditions(const ReproduceRequest& request) {
+  return experiment::rivals::plan(options_of(request)).conditions();
+}
+
 void reproduce_rivals(const ReproduceRequest& request) {
   if (request.shard.count == 1) check_gnuplot();  // a shard may never come to the page
   const auto plan = experiment::rivals::plan(options_of(request));
@@ -116,7 +120,7 @@ void reproduce_rivals(const ReproduceRequest& request) {
   write_report(report, out);
   const double seconds = seconds_now() - begin;
   if (request.json) {
-    fmt::print("{}\n", json_text(json_of(report, request, seconds)));
+    print_json(request, json_of(report, request, seconds));
     return;
   }
   fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",

@@ -15,7 +15,7 @@ What one user's click teaches, the user's friends get to know too:
 - exploration: ``ucb``, ``printed_bound``, ``thompson``, ``epsilon_greedy``, ``greedy``, ``square_cb``
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
-- experiments: ``simulate``, ``sweep``
+- experiments: ``simulate``, ``sweep``; ``reproduce``, the paper's
 - your own log: ``tune``, ``evaluate``
 - a server, ``goblin serve``: ``Client``, ``ClientError``
 
@@ -45,6 +45,7 @@ from ._experiment import Sweep, Trace, simulate, sweep
 from ._explanation import Contribution, Explanation, WidthShares
 from ._exploration import epsilon_greedy, explorations, greedy, printed_bound, square_cb, thompson, ucb
 from ._graph import Clustering, Graph, cluster
+from ._reproduce import Reproduction, reproduce
 from ._tune import Tuning, tune
 from ._types import Decision, Evidence, Ranking, Round, Scores, UnknownUser, UnknownUserWarning
 from ._worlds import Catalogue, Cliques, Dataset, Linear, World
@@ -80,6 +81,7 @@ __all__ = [
     "Linear",
     "RankedPlace",
     "Ranking",
+    "Reproduction",
     "Round",
     "Scores",
     "Sweep",
@@ -99,6 +101,7 @@ __all__ = [
     "networks",
     "policies",
     "printed_bound",
+    "reproduce",
     "simulate",
     "square_cb",
     "sweep",

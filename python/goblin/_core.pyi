@@ -1,6 +1,6 @@
 """The compiled half of goblin; use the package goblin."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Self, overload
 
 import numpy
@@ -708,6 +708,18 @@ def simulate(bandit: Bandit, world: World, rounds: int, record_every: int, delta
 
 def sweep(worlds: list[World], clusters: list[Any], cases: list[tuple[str, dict[str, Any]]], rounds: int, record_every: int | None, threads: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
 
+def summarize(traces: list[dict[str, Any]]) -> dict[str, Any]: ...
+
 def evaluate(bandits: list[Bandit], users: Any, numbers: Any, contexts: Any, ends: Any, actions: Any, rewards: Any, probabilities: Any, learn: str, seed: int, clip: float, resamples: int) -> list[dict[str, Any]]: ...
+
+def reproduce(arguments: list[str], elsewhere: Callable[[list[bytes], Callable[[int, bytes], None]], None] | None) -> str: ...
+
+class CellRunner:
+    """Runs simulations of goblin.reproduce, which come as bytes."""
+
+    def __init__(self, arguments: list[str]) -> None: ...
+
+    def run(self, cell: bytes) -> bytes:
+        """What the simulation found, as bytes."""
 
 def tune(graph: Graph, users: numpy.typing.ArrayLike, contexts: numpy.typing.ArrayLike, rewards: numpy.typing.ArrayLike, policies: list[str], clusters: numpy.typing.ArrayLike | None, rewirings: int, seed: int, threads: int, rounds: tuple[Any, ...] | None) -> dict[str, Any]: ...

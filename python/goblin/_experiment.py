@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._elsewhere import Executor, check_executor, run_all
 from ._exploration import ucb
 from ._graph import labels_of, must_be, numbers_of
 from ._worlds import names_array
@@ -186,6 +187,7 @@ def sweep(
     engine: str = "automatic",
     record_every: int | None = None,
     threads: int | None = None,
+    executor: Executor | None = None,
     **options: Unpack[SweepOptions],
 ) -> Sweep:
     """Plays every policy with every exploration and all settings in every world, each from scratch, several at a time.
@@ -203,6 +205,10 @@ def sweep(
         usual one. The coupling is tried with the policies that have one, those that begin with ``gob.lin``
     engine : as in ``Bandit``
     threads : simulations at the same time; as many as the machine has. The results do not depend on it
+    executor : runs the simulations somewhere else, in the place of threads: any ``concurrent.futures.Executor``, such
+        as ``ProcessPoolExecutor`` or Dask's ``client.get_executor()``; docs/scaling.md has more. Results are the same,
+        but for their seconds. If a worker dies, its simulations are run again. A ``Dataset`` that was read from files
+        travels as the name of their folder, one of your own as a whole
     **options : options of the policies, one value or several: ``window``, ``discount``; ``laplacian``; ``hub``,
         ``hub_ridge``; ``buckets``, ``hash_seed``; ``club_graph``, ``separation``, ``club_seed``; ``dynucb_clusters``,
         ``dynucb_seed``. Each policy is tried with all combinations of those that it has
@@ -235,14 +241,49 @@ def sweep(
     if clustered and clusters is None:
         raise ValueError(f"clusters: None ({clustered[0]} needs a number of clusters or labels)")
     labels = _labels_for(played, clusters) if clustered else [None] * len(played)
-    threads = (os.cpu_count() or 1) if threads is None else threads
-    traces, rows = _core.sweep(played, labels, cases, rounds, record_every, threads)
+    if executor is None:
+        threads = (os.cpu_count() or 1) if threads is None else threads
+        traces, rows = _core.sweep(played, labels, cases, rounds, record_every, threads)
+    else:
+        if threads is not None:
+            raise ValueError(f"threads: {threads} (must not be given with an executor, which has its own workers)")
+        traces, rows = _sweep_elsewhere(executor, played, labels, cases, rounds, record_every)
     shown = [_shown_settings(policy, settings, tried) for policy, settings in cases]
     of_worlds = [(world.users, world.items) for world in played]
     return Sweep(
         [_trace(trace, shown[k // len(played)], *of_worlds[k % len(played)]) for k, trace in enumerate(traces)],
         [{**row, **settings} for row, settings in zip(rows, shown, strict=True)],
     )
+
+
+def _sweep_elsewhere(
+    executor: Executor,
+    worlds: list[_core.World],
+    labels: list[Any],
+    cases: list[tuple[str, dict[str, Any]]],
+    rounds: int,
+    record_every: int | None,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What ``_core.sweep`` gives, each simulation on its own on the executor."""
+    check_executor(executor)
+    clustered = _core.clustered_policies()
+    tasks = [
+        (world, label if case[0] in clustered else None, case, rounds, record_every)
+        for case in cases
+        for world, label in zip(worlds, labels, strict=True)
+    ]
+    traces: list[dict[str, Any]] = [{}] * len(tasks)
+    run_all(executor, _simulate_case, tasks, traces.__setitem__, lambda: "a sweep keeps nothing, and begins anew")
+    of_cases = [traces[k : k + len(worlds)] for k in range(0, len(traces), len(worlds))]
+    return traces, [_core.summarize(of_case) for of_case in of_cases]
+
+
+def _simulate_case(
+    world: _core.World, labels: Any, case: tuple[str, dict[str, Any]], rounds: int, record_every: int | None
+) -> dict[str, Any]:
+    """What a worker does."""
+    [trace], _ = _core.sweep([world], [labels], [case], rounds, record_every, 1)
+    return trace
 
 
 def _several(given: Any, name: str) -> list[Any]:
@@ -313,6 +354,7 @@ def _labels_for(worlds: Sequence[_core.World], clusters: Any) -> list[Any]:
 
 
 def _trace(raw: dict[str, Any], settings: dict[str, Any], users: list[Any], items: list[Any]) -> Trace:
+    raw = {name: value for name, value in raw.items() if name != "negative_payoffs"}
     rows = dict(raw.pop("columns"))
     rows["user"] = names_array(users)[rows["user"]] if users else rows["user"]
     if "item" in rows:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import os
+import zlib
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,12 @@ from ._missing import advice, check_finite
 
 class World(_core.World):
     """What a bandit plays in. Round t is the same for everybody who asks: it comes from (seed, repetition, t)."""
+
+    #: How it was made, for pickles: a world travels to another process as a few numbers.
+    _made_by: tuple[Callable[..., World], tuple[Any, ...]]
+
+    def __reduce__(self) -> Any:
+        return self._made_by
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.users)} users, dimension={self.dimension}, seed={self.seed})"
@@ -51,9 +60,9 @@ class Cliques(World):
         seed: int = 0,
         repetition: int = 0,
     ) -> None:
-        super().__init__(
-            _core.cliques(cliques, size, dimension, arms, graph_noise, payoff_noise, drift_after, seed, repetition)
-        )
+        options = (cliques, size, dimension, arms, graph_noise, payoff_noise, drift_after, seed, repetition)
+        super().__init__(_core.cliques(*options))
+        self._made_by = (_world_again, (type(self), "cliques", options))
 
 
 class Linear(World):
@@ -88,7 +97,9 @@ class Linear(World):
         users: Users = None,
     ) -> None:
         graph = graph_of(edges, users)
-        super().__init__(_core.linear(graph, user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition))
+        options = (user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition)
+        super().__init__(_core.linear(graph, *options))
+        self._made_by = (_linear_again, (type(self), graph.users, *graph.edges(), options))
 
 
 class Dataset(_core.Dataset):
@@ -145,6 +156,18 @@ class Dataset(_core.Dataset):
         graph = _core.Graph(everybody, read.ends, read.weights)
         super().__init__(graph, item_names, rows, user_index, item_index, values, name)
 
+    #: How it was read, where it came from files: to another process it then travels as the name of their folder.
+    _read_from: tuple[str, str, tuple[tuple[str, Any], ...], str] | None = None
+
+    def __reduce__(self) -> Any:
+        users, items, payoffs = self._payoffs()
+        contexts = self.contexts
+        ends, weights = self.graph.edges()
+        if self._read_from is not None:
+            return _dataset_read_again, (*self._read_from, _checksum(ends, weights, contexts, users, items, payoffs))
+        parts = (self.users, ends, weights, self.items, contexts, users, items, payoffs, self.name)
+        return _dataset_again, (type(self), *parts)
+
     @property
     def payoffs(self) -> dict[str, NDArray[Any]]:
         """The payoffs other than 0 as columns ``user``, ``item``, ``payoff``."""
@@ -153,6 +176,41 @@ class Dataset(_core.Dataset):
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self.users)} users, {len(self.items)} items, dimension={self.dimension})"
+
+
+def _dataset_again(kind: type[Dataset], names: list[Any], ends: Any, weights: Any, *parts: Any) -> Dataset:
+    """What pickle calls."""
+    data = kind.__new__(kind)
+    _core.Dataset.__init__(data, _core.Graph(names, ends, weights), *parts)
+    return data
+
+
+def dataset_read_from(kind: str, folder: str, options: tuple[tuple[str, Any], ...], cache: str) -> Dataset:
+    """The data set that the files in a folder become."""
+    data = Dataset.__new__(Dataset)
+    _core.Dataset.__init__(data, _core.read(kind, folder, dict(options), cache))
+    data._read_from = (kind, os.path.abspath(folder), options, os.path.abspath(cache) if cache else "")
+    return data
+
+
+_read_once = lru_cache(maxsize=4)(dataset_read_from)
+
+
+def _dataset_read_again(kind: str, folder: str, options: Any, cache: str, checksum: int) -> Dataset:
+    """What pickle calls, once for each data set in a process."""
+    data = _read_once(kind, folder, options, cache)
+    ends, weights = data.graph.edges()
+    users, items, payoffs = data._payoffs()
+    if _checksum(ends, weights, data.contexts, users, items, payoffs) != checksum:
+        raise ValueError(f"data: what is read from {folder} here is not what was read where the world was made")
+    return data
+
+
+def _checksum(*arrays: Any) -> int:
+    checksum = 0
+    for array in arrays:
+        checksum = zlib.crc32(np.ascontiguousarray(array).tobytes(), checksum)
+    return checksum
 
 
 def _listed(values: Any) -> list[Any]:
@@ -231,7 +289,24 @@ class Catalogue(World):
 
     def __init__(self, data: _core.Dataset, arms: int = 25, *, seed: int = 0, repetition: int = 0) -> None:
         must_be(data, _core.Dataset, "data")
-        super().__init__(_core.catalogue(data, arms, seed, repetition))
+        options = (data, arms, seed, repetition)
+        super().__init__(_core.catalogue(*options))
+        self._made_by = (_world_again, (type(self), "catalogue", options))
+
+
+def _world_again(kind: type[World], make: str, options: tuple[Any, ...]) -> World:
+    """What pickle calls."""
+    world = kind.__new__(kind)
+    _core.World.__init__(world, getattr(_core, make)(*options))
+    world._made_by = (_world_again, (kind, make, options))
+    return world
+
+
+def _linear_again(kind: type[World], users: list[Any], ends: Any, weights: Any, options: tuple[Any, ...]) -> World:
+    """What pickle calls."""
+    world = _world_again(kind, "linear", (_core.Graph(users, ends, weights), *options))
+    world._made_by = (_linear_again, (kind, users, ends, weights, options))
+    return world
 
 
 __all__ = ["Catalogue", "Cliques", "Dataset", "Graph", "Linear", "World"]

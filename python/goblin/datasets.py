@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
-from . import _core
-from ._worlds import Dataset
+from ._worlds import Dataset, dataset_read_from
 
 Folder = str | os.PathLike[str]
 
@@ -106,6 +105,4 @@ def _read(
         known = ", ".join(["dimension", "mean_length", "reading", *(own or {}), *ContextOptions.__annotations__])
         raise TypeError(f"{kind} has no option {min(unknown)!r}; it has {known}")
     given = {**options, **(own or {}), "dimension": dimension, "mean_length": mean_length, "reading": reading}
-    data = Dataset.__new__(Dataset)
-    _core.Dataset.__init__(data, _core.read(kind, os.fspath(folder), given, "" if cache is None else os.fspath(cache)))
-    return data
+    return dataset_read_from(kind, os.fspath(folder), tuple(given.items()), "" if cache is None else os.fspath(cache))

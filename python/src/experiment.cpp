@@ -43,6 +43,7 @@ nb::dict dict_of(const experiment::Trace& trace) {
   result["normalized_reward"] = trace.normalized_reward();
   result["regret"] = optional_of(trace.regret);
   result["regret_bound"] = optional_of(trace.regret_bound);
+  result["negative_payoffs"] = trace.negative_payoffs;
   result["seconds"] = trace.seconds;
   result["summary"] = summary_of(trace.bandit);
 
@@ -118,6 +119,40 @@ nb::dict dict_of(const experiment::Result& result) {
   return row;
 }
 
+/// As much of a trace as summarize looks at, from its dict.
+experiment::Trace trace_of(const nb::dict& given) {
+  const auto number = [&given](const char* name) -> std::optional<double> {
+    return given[name].is_none() ? std::nullopt : std::optional(nb::cast<double>(given[name]));
+  };
+  experiment::Trace trace;
+  trace.world = nb::cast<std::string>(given["world"]);
+  trace.policy = policy_named(nb::cast<std::string>(given["policy"]));
+  trace.exploration = exploration_named(nb::cast<std::string>(given["exploration"]));
+  trace.rounds = nb::cast<std::uint64_t>(given["rounds"]);
+  trace.reward = nb::cast<double>(given["reward"]);
+  trace.random_reward = nb::cast<double>(given["random_reward"]);
+  trace.negative_payoffs = nb::cast<bool>(given["negative_payoffs"]);
+  trace.regret = number("regret");
+  trace.regret_bound = number("regret_bound");
+  trace.seconds = nb::cast<double>(given["seconds"]);
+  const auto summary = nb::cast<nb::dict>(given["summary"]);
+  trace.bandit.bytes = nb::cast<std::size_t>(summary["bytes"]);
+  for (const nb::handle each : nb::cast<nb::list>(summary["components"])) {
+    const auto component = nb::cast<nb::dict>(each);
+    ComponentSummary& part = trace.bandit.components.emplace_back();
+    part.nodes = nb::cast<std::size_t>(component["nodes"]);
+    part.engine = engine_kind(nb::cast<std::string>(component["engine"]));
+  }
+  return trace;
+}
+
+/// The row of results of one case, from the dicts of its traces.
+nb::dict summarize(const std::vector<nb::dict>& traces) {
+  std::vector<experiment::Trace> all;
+  for (const nb::dict& each : traces) all.push_back(trace_of(each));
+  return dict_of(experiment::summarize(all));
+}
+
 /// Every case, a policy and its options, in every world: the traces, case after case, and a row of results for each.
 nb::tuple sweep(const nb::list& worlds, const nb::list& clusters,
                 const std::vector<std::pair<std::string, nb::dict>>& cases, nb::handle rounds, nb::handle record_every,
@@ -166,6 +201,8 @@ void bind_experiment(nb::module_& module) {
       nb::sig("def sweep(worlds: list[World], clusters: list[typing.Any], "
               "cases: list[tuple[str, dict[str, typing.Any]]], rounds: int, record_every: int | None, threads: int) -> "
               "tuple[list[dict[str, typing.Any]], list[dict[str, typing.Any]]]"));
+  module.def("summarize", &summarize, nb::arg("traces"),
+             nb::sig("def summarize(traces: list[dict[str, typing.Any]]) -> dict[str, typing.Any]"));
 }
 
 }  // namespace goblin::python

@@ -26,5 +26,6 @@ NB_MODULE(_core, module) {
   goblin::python::bind_worlds(module);
   goblin::python::bind_experiment(module);
   goblin::python::bind_evaluate(module);
+  goblin::python::bind_reproduce(module);
   goblin::python::bind_tune(module);
 }

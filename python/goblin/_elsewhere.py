@@ -1,0 +1,84 @@
+"""Work on any ``concurrent.futures.Executor``: threads, processes, or machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Future(Protocol):
+    """What is used of a future. One that also has ``cancel`` is cancelled when its result is no longer wanted."""
+
+    def result(self, timeout: float | None = None) -> Any: ...
+
+
+class Executor(Protocol):
+    """What is used of an executor: those of ``concurrent.futures`` have it, and those of Dask, mpi4py and others."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any: ...
+
+
+#: A piece of work is tried so many times before its error is raised.
+ATTEMPTS = 3
+
+
+def check_executor(executor: Any) -> None:
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: {executor!r} (must be a concurrent.futures.Executor, or have its submit)")
+
+
+def run_all(
+    executor: Executor,
+    function: Callable[..., Result],
+    tasks: Sequence[tuple[Any, ...]],
+    done: Callable[[int, Result], None],
+    kept: Callable[[], str],
+) -> None:
+    """Calls ``done(k, function(*tasks[k]))`` for every k, the functions on the executor and ``done`` here.
+
+    What failed because a worker died is submitted again, ``ATTEMPTS`` times in all. An error that would come again,
+    such as a wrong value, is raised at once. Whatever ends this early, an interrupt say: what was finished by then is
+    done, and the rest is cancelled. ``kept`` says what of the work is not lost, for the message of a broken pool.
+    """
+    futures: dict[int, Any] = {}
+    try:
+        for k, task in enumerate(tasks):
+            futures[k] = executor.submit(function, *task)
+        for k in range(len(tasks)):
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    result = futures[k].result()
+                    break
+                except (BrokenExecutor, ValueError, TypeError):
+                    raise
+                except (Exception, CancelledError):
+                    if attempt == ATTEMPTS:
+                        raise
+                    futures[k] = executor.submit(function, *tasks[k])
+            del futures[k]
+            done(k, result)
+    except BrokenExecutor as error:
+        _take_finished(futures, done)
+        raise BrokenExecutor(
+            f"a worker died, and this {type(executor).__name__} takes no more work: make a new one and call again; "
+            f"{kept()} ({error})"
+        ) from error
+    except BaseException:
+        _take_finished(futures, done)
+        raise
+
+
+def _take_finished(futures: dict[int, Any], done: Callable[[int, Any], None]) -> None:
+    """What is finished is done; the rest is cancelled, lest whoever closes the executor waits for it."""
+    for future in futures.values():
+        getattr(future, "cancel", bool)()
+    for k, future in futures.items():
+        try:
+            result = future.result(timeout=0)
+        except (Exception, CancelledError, FutureTimeoutError):  # not finished, or failed
+            continue
+        done(k, result)
