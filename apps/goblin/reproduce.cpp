@@ -69,20 +69,29 @@ experiment::paper::Options options_of(const ReproduceRequest& request) {
   experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
   const auto wanted = [&](const char* part) { return request.part == part || request.part == "all"; };
   options.cliques = wanted("cliques");
-  const auto read = [&](auto reader) {
-    const auto readings = readings_of(request);
+  const auto read = [&](auto reader, const std::string& reading) {
     return std::make_shared<const data::Dataset>(
-        reader(request.data.required_folder(),
-               request.data.read_options(readings.empty() ? std::string() : readings.front())));
+        reader(request.data.required_folder(), request.data.read_options(reading)));
   };
-  if (wanted("lastfm")) options.lastfm = read(data::read_lastfm);
-  if (wanted("delicious")) options.delicious = read(data::read_delicious);
+  const auto readings = readings_of(request);
+  options.reading = readings.empty() ? std::string() : readings.front();
+  if (wanted("lastfm")) options.lastfm = read(data::read_lastfm, options.reading);
+  if (wanted("delicious")) options.delicious = read(data::read_delicious, options.reading);
+  for (std::size_t k = 1; k < readings.size() && (options.lastfm || options.delicious); ++k) {
+    experiment::paper::OtherReading other{.name = readings[k]};
+    if (options.lastfm) other.lastfm = read(data::read_lastfm, other.name);
+    if (options.delicious) other.delicious = read(data::read_delicious, other.name);
+    options.others.push_back(std::move(other));
+  }
   return options;
 }
 
 void write_report(const report::Report& report, const std::filesystem::path& out) {
   const auto csv = out / "csv";
   write_file(csv / "verdicts.csv", [&](std::ostream& file) { report::write_verdicts_csv(file, report); });
+  if (report.readings.size() > 1) {
+    write_file(csv / "readings.csv", [&](std::ostream& file) { report::write_readings_csv(file, report); });
+  }
   write_file(csv / "results.csv", [&](std::ostream& file) { report::write_results_csv(file, report.results); });
   write_file(csv / "times.csv", [&](std::ostream& file) { report::write_times_csv(file, report.results); });
   for (const report::DrawnFigure& drawn : report.figures) {
@@ -110,8 +119,8 @@ Json json_of(const report::Report& report, const ReproduceRequest& request, doub
     const report::Difference& weakest = claim.weakest();
     claims.push_back({{"claim", claim.id},
                       {"text", claim.text},
-                      {"verdict", name_of(claim.verdict)},
-                      {"in_hindsight", name_of(report.hindsight[k].verdict)},
+                      {"verdict", verdict_of(claim)},
+                      {"in_hindsight", verdict_of(report.hindsight[k])},
                       {"weakest",
                        {{"difference", weakest.label},
                         {"mean", weakest.estimate.mean},
@@ -121,12 +130,38 @@ Json json_of(const report::Report& report, const ReproduceRequest& request, doub
                         {"seeds", weakest.by_seed.size()},
                         {"unit", claim.unit}}}});
   }
+  Json readings = Json::array();
+  for (const report::ReadingClaims& reading : report.readings) {
+    Json verdicts = Json::array();
+    for (const report::Claim& claim : reading.claims) {
+      const report::Difference& weakest = claim.weakest();
+      verdicts.push_back({{"claim", claim.id},
+                          {"verdict", verdict_of(claim)},
+                          {"difference", weakest.label},
+                          {"low", weakest.low},
+                          {"high", weakest.high}});
+    }
+    if (!verdicts.empty()) readings.push_back({{"reading", reading.name}, {"claims", std::move(verdicts)}});
+  }
   return {{"command", report.command},
           {"version", report.version},
           {"report", (std::filesystem::path(request.out) / "index.html").string()},
           {"simulations", report.results.plan.cell_count()},
           {"seconds", seconds},
-          {"claims", std::move(claims)}};
+          {"reading", report.results.plan.options.reading},
+          {"claims", std::move(claims)},
+          {"readings", std::move(readings)}};
+}
+
+/// What somebody may want to do after the experiment that needs no data.
+void print_next(const ReproduceRequest& request) {
+  fmt::print(
+      "What next:\n"
+      "  look at the figures and at each claim:  open {} in a browser\n"
+      "  the paper's data sets:                  goblin data fetch lastfm --data datasets && goblin reproduce lastfm "
+      "--quick --data datasets\n"
+      "  a bandit for your own users:            docs/your-data.md, or goblin serve --demo\n",
+      (std::filesystem::path(request.out) / "index.html").string());
 }
 
 void reproduce_paper(const ReproduceRequest& request) {
@@ -147,6 +182,7 @@ void reproduce_paper(const ReproduceRequest& request) {
   const report::Report report{.results = *results,
                               .tuned = judge_claims(*results, report::Choice::tuned),
                               .hindsight = judge_claims(*results, report::Choice::hindsight),
+                              .readings = report::judge_readings(*results),
                               .figures = draw(figures, out / "figures"),
                               .command = command_of(request),
                               .version = GOBLIN_VERSION};
@@ -157,8 +193,9 @@ void reproduce_paper(const ReproduceRequest& request) {
     return;
   }
   fmt::print("\n{}\n{} simulations, {} of them found in {}, in {:.0f} s; the report is {}\n",
-             report::verdict_table(report.tuned), played.done, played.found, (out / "cells").string(), seconds,
-             (out / "index.html").string());
+             report::readings_table(report.readings) + report::verdict_table(report.tuned), played.done, played.found,
+             (out / "cells").string(), seconds, (out / "index.html").string());
+  if (request.part == "cliques") print_next(request);
 }
 
 }  // namespace
@@ -168,7 +205,7 @@ std::string command_of(const ReproduceRequest& request) {
   if (request.quick) command += " --quick";
   if (request.rounds) command += fmt::format(" --rounds {}", *request.rounds);
   if (request.seeds) command += fmt::format(" --seeds {}", *request.seeds);
-  for (const std::string& reading : request.readings) command += " --reading " + reading;
+  for (const std::string& reading : request.readings) command += fmt::format(" --reading {}", reading);
   command += request.data.context_words();
   if (request.part == "rivals" && !request.data.folder.empty()) command += " --data DIR";
   return command;

@@ -35,6 +35,7 @@ std::string folder_of(const Setting& setting) {
   std::string name = fmt::format("{}-{}-scale-{}", name_of(setting.policy), rule_of(setting), setting.scale);
   if (setting.grouping.clusters > 0) name += fmt::format("-clusters-{}", setting.grouping.clusters);
   if (setting.grouping.cluster_size > 0) name += fmt::format("-size-{}", setting.grouping.cluster_size);
+  if (setting.grouping.balanced) name += "-balanced";
   for (const auto& [option, value] : options_of(setting)) name += fmt::format("-{}-{}", option, value);
   return name;
 }
@@ -45,6 +46,7 @@ void write_setting(BinaryWriter& out, const Setting& setting) {
   out.number(setting.scale);
   out.size(setting.grouping.clusters);
   out.size(setting.grouping.cluster_size);
+  out.size(setting.grouping.balanced ? 1 : 0);
   out.number(static_cast<std::uint8_t>(setting.printed_bound));
   out.text(setting.exploration ? name_of(*setting.exploration) : std::string());
   out.number(setting.coupling);
@@ -69,6 +71,7 @@ Setting read_setting(BinaryReader& in) {
   setting.scale = in.number<double>();
   setting.grouping.clusters = in.size();
   setting.grouping.cluster_size = in.size();
+  setting.grouping.balanced = in.size() == 1;
   setting.printed_bound = in.number<std::uint8_t>() != 0;
   if (const auto exploration = in.text(); !exploration.empty()) setting.exploration = exploration_named(exploration);
   setting.coupling = in.number<double>();

@@ -32,8 +32,9 @@ bool read_file(const std::filesystem::path& file, const FileKind& kind, const st
 }  // namespace
 
 std::string name_of(const Grouping& grouping) {
-  if (grouping.clusters > 0) return fmt::format("{} clusters", grouping.clusters);
-  if (grouping.cluster_size > 0) return fmt::format("{} users each", grouping.cluster_size);
+  const char* shape = grouping.balanced ? " (balanced)" : "";
+  if (grouping.clusters > 0) return fmt::format("{} clusters{}", grouping.clusters, shape);
+  if (grouping.cluster_size > 0) return fmt::format("{} users each{}", grouping.cluster_size, shape);
   return {};
 }
 

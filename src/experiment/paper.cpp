@@ -39,7 +39,7 @@ const Sizes full{.rounds = 10'000,
                  .theorem_seeds = 3,
                  .dataset_seeds = 10,
                  .trade_off_seeds = 3,
-                 .finalists = 2,
+                 .finalists = Study::every_setting,
                  .alphas = {0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0},
                  .clique_scales = {0.3, 1.0, 3.0},
                  .dataset_scales = {0.1, 0.3, 1.0, 3.0},
@@ -56,7 +56,7 @@ const Sizes quick{.rounds = 2'000,
                   .theorem_seeds = 2,
                   .dataset_seeds = 3,
                   .trade_off_seeds = 1,
-                  .finalists = 2,
+                  .finalists = Study::every_setting,
                   .alphas = {0.0, 0.03, 0.1, 0.3},
                   .clique_scales = {1.0},
                   .dataset_scales = {0.3, 1.0},
@@ -69,8 +69,9 @@ const Sizes quick{.rounds = 2'000,
 constexpr double curve_payoff_noise = 0.25;
 
 /// Each number as the given field of a grouping.
-std::vector<Grouping> groupings_of(const std::vector<std::size_t>& numbers, std::size_t Grouping::*field) {
-  std::vector<Grouping> groupings(numbers.size());
+std::vector<Grouping> groupings_of(const std::vector<std::size_t>& numbers, std::size_t Grouping::*field,
+                                   bool balanced = false) {
+  std::vector<Grouping> groupings(numbers.size(), Grouping{.balanced = balanced});
   for (std::size_t k = 0; k < numbers.size(); ++k) groupings[k].*field = numbers[k];
   return groupings;
 }
@@ -87,7 +88,13 @@ class Planner {
   }
 
   [[nodiscard]] Plan plan() const {
-    Plan plan{.options = options_, .grid = {}, .curve = {}, .theorem = {}, .datasets = {}, .cluster_counts = {}};
+    Plan plan{.options = options_,
+              .grid = {},
+              .curve = {},
+              .theorem = {},
+              .datasets = {},
+              .others = {},
+              .cluster_counts = {}};
     if (options_.cliques) {
       for (const double graph_noise : {0.0, 100.0, 250.0, 500.0}) {
         for (const double payoff_noise : {0.0, 0.25, 0.5}) {
@@ -112,19 +119,31 @@ class Planner {
     if (options_.lastfm)
       plan.theorem.push_back(
           theorem("lastfm", "a linear world over Last.fm's graph", linear_over("lastfm", options_.lastfm)));
-    const auto add = [&](std::string_view name, std::string_view title,
-                         const std::shared_ptr<const data::Dataset>& data) {
-      if (!data) return;
-      plan.datasets.push_back(study(name, title, catalogue(name, data), dataset_contenders(), sizes_.dataset_seeds));
-    };
-    add("lastfm", "Last.fm", options_.lastfm);
-    add("delicious", "Delicious", options_.delicious);
+    plan.datasets = dataset_studies(options_.lastfm, options_.delicious);
+    for (const OtherReading& other : options_.others) {
+      plan.others.push_back({other.name, dataset_studies(other.lastfm, other.delicious)});
+    }
     plan.cluster_counts = sizes_.cluster_counts;
     plan.trade_off_seeds = sizes_.trade_off_seeds;
     return plan;
   }
 
  private:
+  using Data = std::shared_ptr<const data::Dataset>;
+
+  [[nodiscard]] std::vector<Study> dataset_studies(const Data& lastfm, const Data& delicious) const {
+    std::vector<Study> studies;
+    const auto add = [&](std::string_view name, std::string_view title, const Data& data) {
+      if (!data) return;
+      // Where the length of contexts is fixed, there is no scale to tune.
+      const auto scales = data->contexts.unit_length ? std::vector{1.0} : sizes_.dataset_scales;
+      studies.push_back(study(name, title, catalogue(name, data), dataset_contenders(scales), sizes_.dataset_seeds));
+    };
+    add("lastfm", "Last.fm", lastfm);
+    add("delicious", "Delicious", delicious);
+    return studies;
+  }
+
   [[nodiscard]] Study study(std::string_view name, std::string_view title, Condition condition,
                             std::vector<Contender> contenders, std::size_t seeds) const {
     return {.name = std::string(name),
@@ -144,9 +163,9 @@ class Planner {
       contenders.push_back(
           {.name = std::string(name_of(policy)), .policy = policy, .alphas = {0.0}, .printed_bound = true});
     }
+    contenders.push_back({.name = std::string(simplified_width), .policy = Policy::gob_lin, .alphas = sizes_.alphas});
     Study result = study(name, title, std::move(condition), std::move(contenders), sizes_.theorem_seeds);
     result.evaluation_seeds = seeds_from(1, sizes_.theorem_seeds);
-    result.finalists = 1;
     return result;
   }
 
@@ -169,8 +188,7 @@ class Planner {
     return contenders;
   }
 
-  [[nodiscard]] std::vector<Contender> dataset_contenders() const {
-    const auto& scales = sizes_.dataset_scales;
+  [[nodiscard]] std::vector<Contender> dataset_contenders(const std::vector<double>& scales) const {
     std::vector<Contender> contenders;
     for (const Policy policy : paper_policies) {
       if (!uses_clusters(policy)) {
@@ -180,6 +198,10 @@ class Planner {
       const auto& numbers = policy == Policy::gob_lin_macro ? sizes_.macro_sizes : sizes_.block_sizes;
       contenders.push_back(contender(policy, by_number, scales, groupings_of(numbers, &Grouping::clusters)));
       contenders.push_back(contender(policy, by_size, scales, groupings_of(numbers, &Grouping::cluster_size)));
+      contenders.push_back(
+          contender(policy, by_number_balanced, scales, groupings_of(numbers, &Grouping::clusters, true)));
+      contenders.push_back(
+          contender(policy, by_size_balanced, scales, groupings_of(numbers, &Grouping::cluster_size, true)));
     }
     return contenders;
   }
@@ -196,7 +218,14 @@ std::vector<Study> all_studies(const Plan& plan) {
   for (const GridStudy& each : plan.curve) studies.push_back(each.study);
   studies.insert(studies.end(), plan.theorem.begin(), plan.theorem.end());
   studies.insert(studies.end(), plan.datasets.begin(), plan.datasets.end());
+  for (const ReadingStudies& other : plan.others) {
+    studies.insert(studies.end(), other.datasets.begin(), other.datasets.end());
+  }
   return studies;
+}
+
+std::size_t users_of(const Study& study) {
+  return study.condition.world_at(study.evaluation_seeds.front())->graph().node_count();
 }
 
 Study trade_off_of(const DatasetResult& dataset, const Plan& plan) {
@@ -237,8 +266,7 @@ std::vector<Condition> Plan::conditions() const { return conditions_of(all_studi
 const Entry& DatasetResult::entry(std::string_view policy) const {
   const Entry* best = nullptr;
   for (const Entry& each : result.entries) {
-    const bool is_it = each.name == policy || each.name == fmt::format("{}{}", policy, by_number) ||
-                       each.name == fmt::format("{}{}", policy, by_size);
+    const bool is_it = each.name == policy || each.name.starts_with(fmt::format("{} (", policy));
     if (is_it && (best == nullptr || each.tuned().tuning > best->tuned().tuning)) best = &each;
   }
   if (best == nullptr) throw std::invalid_argument(fmt::format("policy: {} (did not compete)", policy));
@@ -249,7 +277,7 @@ std::optional<Results> run(const Plan& plan, const CellStore& store, const RunOp
   auto results = run_studies(all_studies(plan), store, options);
   if (!results) return std::nullopt;
   auto next = results->begin();
-  Results all{.plan = plan, .grid = {}, .curve = {}, .theorem = {}, .datasets = {}};
+  Results all{.plan = plan, .grid = {}, .curve = {}, .theorem = {}, .datasets = {}, .others = {}};
   for (const GridStudy& each : plan.grid) {
     all.grid.push_back({each.graph_noise, each.payoff_noise, std::move(*next++)});
   }
@@ -259,8 +287,14 @@ std::optional<Results> run(const Plan& plan, const CellStore& store, const RunOp
   for (std::size_t k = 0; k < plan.theorem.size(); ++k) all.theorem.push_back(std::move(*next++));
   std::vector<Study> trade_offs;
   for (std::size_t k = 0; k < plan.datasets.size(); ++k) {
-    all.datasets.push_back({.result = std::move(*next++), .trade_off = {}});
+    all.datasets.push_back({.result = std::move(*next++), .users = users_of(plan.datasets[k]), .trade_off = {}});
     trade_offs.push_back(trade_off_of(all.datasets.back(), plan));
+  }
+  for (const ReadingStudies& other : plan.others) {
+    all.others.push_back({.name = other.name, .datasets = {}});
+    for (const Study& study : other.datasets) {
+      all.others.back().datasets.push_back({.result = std::move(*next++), .users = users_of(study), .trade_off = {}});
+    }
   }
   results = run_studies(trade_offs, store, options);
   if (!results) return std::nullopt;

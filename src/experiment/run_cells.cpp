@@ -46,8 +46,9 @@ BanditOptions bandit_options_of(const Setting& setting, std::size_t dimension) {
 
 std::shared_future<Labels> Clusterings::get(const Cell& cell, const Graph& graph) {
   const Grouping& grouping = cell.setting.grouping;
-  const std::string key = fmt::format("{} {} {} {}", cell.condition->key, cell.condition->fixed_graph ? 0 : cell.seed,
-                                      grouping.clusters, grouping.cluster_size);
+  const std::string key =
+      fmt::format("{} {} {} {} {}", cell.condition->key, cell.condition->fixed_graph ? 0 : cell.seed, grouping.clusters,
+                  grouping.cluster_size, grouping.balanced);
   std::promise<Labels> promise;
   {
     const std::lock_guard lock(lock_);
@@ -55,8 +56,9 @@ std::shared_future<Labels> Clusterings::get(const Cell& cell, const Graph& graph
     if (!is_new) return at->second;
   }
   try {
-    promise.set_value(
-        cluster::partition(graph, {.clusters = grouping.clusters, .cluster_size = grouping.cluster_size}).labels);
+    cluster::Options wanted{.clusters = grouping.clusters, .cluster_size = grouping.cluster_size};
+    if (grouping.balanced) wanted.imbalance = Grouping::balanced_imbalance;
+    promise.set_value(cluster::partition(graph, wanted).labels);
   } catch (...) {
     promise.set_exception(std::current_exception());
   }

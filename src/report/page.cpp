@@ -38,20 +38,25 @@ full one, to see what there is. Its verdicts are those of little data; <code>gob
 /// Every claim with its verdict.
 std::string summary_of(const Report& report) {
   std::string text;
+  const auto& options = report.results.plan.options;
   append(text, R"(<h2>What the paper says, and what the data say</h2>
 <p>Each claim comes down to differences that are above 0 if it is right, taken seed by seed between policies
 that met the same rounds. The one shown is the weakest; its interval is set so that all intervals of a claim
 hold together with 95&nbsp;%. <em>Tuned</em> means that alpha, the scale of the contexts and the clusters were
 chosen on other seeds than those reported; <em>in hindsight</em>, that they were chosen on the reported seeds,
-as the paper does.</p>
-)");
+as the paper does: the best of all settings that were tried.{}</p>
+)",
+         options.reading.empty() || report.results.datasets.empty()
+             ? ""
+             : fmt::format(" The data sets are in the reading <em>{}</em>.", html_escaped(options.reading)));
   std::vector<std::vector<std::string>> rows;
   for (std::size_t k = 0; k < report.tuned.size(); ++k) {
     const Claim& claim = report.tuned[k];
     const Difference& weakest = claim.weakest();
     const auto words = [](std::string_view plain) { return text_cell(html_escaped(plain)); };
-    rows.push_back({words(claim.text), verdict_cell(claim.verdict), verdict_cell(report.hindsight[k].verdict),
-                    words(weakest.label), number_cell(with_error(weakest.estimate)),
+    rows.push_back({words(claim.text), verdict_cell(claim.verdict, verdict_of(claim)),
+                    verdict_cell(report.hindsight[k].verdict, verdict_of(report.hindsight[k])), words(weakest.label),
+                    number_cell(with_error(weakest.estimate)),
                     number_cell(fmt::format("{} to {}", number(weakest.low), number(weakest.high))), words(claim.unit),
                     std::to_string(weakest.by_seed.size())});
   }
@@ -79,7 +84,7 @@ std::string beyond_section(const Report& report) {
 }  // namespace
 
 std::string page(const Report& report) {
-  std::string text = head_of(report) + summary_of(report);
+  std::string text = head_of(report) + readings_section(report) + summary_of(report);
   if (!report.results.grid.empty()) text += cliques_section(report);
   for (const DatasetResult& dataset : report.results.datasets) text += dataset_section(report, dataset);
   if (!report.results.theorem.empty()) text += theorem_section(report);

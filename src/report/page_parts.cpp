@@ -122,7 +122,7 @@ std::string claims_of(const Report& report, std::string_view part) {
   for (const Claim& claim : report.tuned) {
     if (claim.part != part) continue;
     append(text, "<div class=\"claim {0}\"><p>{1}</p><p class=\"verdict {0}\">{2}</p>\n", class_of(claim.verdict),
-           html_escaped(claim.text), name_of(claim.verdict));
+           html_escaped(claim.text), verdict_of(claim));
     std::vector<std::vector<std::string>> rows;
     for (const Difference& each : claim.differences) {
       rows.push_back({html_escaped(each.label), number_cell(with_error(each.estimate)),

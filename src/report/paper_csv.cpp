@@ -17,6 +17,9 @@ std::vector<NamedStudy> all_studies(const Results& results) {
     studies.push_back({"dataset", &each.result});
     studies.push_back({"clusters", &each.trade_off});
   }
+  for (const auto& other : results.others) {
+    for (const auto& each : other.datasets) studies.push_back({other.name, &each.result});
+  }
   return studies;
 }
 
@@ -27,15 +30,26 @@ void write_verdicts_csv(std::ostream& out, const Report& report) {
   const auto write = [&](const std::vector<Claim>& claims, const char* choice) {
     for (const Claim& claim : claims) {
       for (const Difference& each : claim.differences) {
-        out << fmt::format("{},{},{},\"{}\",{},{},{},{},{},{},\"{}\",\"{}\"\n", claim.id, choice,
-                           name_of(claim.verdict), each.label, name_of(each.verdict), each.by_seed.size(),
-                           each.estimate.mean, or_empty(each.estimate.standard_error), each.low, each.high, claim.unit,
-                           claim.text);
+        out << fmt::format("{},{},{},\"{}\",{},{},{},{},{},{},\"{}\",\"{}\"\n", claim.id, choice, verdict_of(claim),
+                           each.label, name_of(each.verdict), each.by_seed.size(), each.estimate.mean,
+                           or_empty(each.estimate.standard_error), each.low, each.high, claim.unit, claim.text);
       }
     }
   };
   write(report.tuned, "tuned");
   write(report.hindsight, "hindsight");
+}
+
+void write_readings_csv(std::ostream& out, const Report& report) {
+  out << "reading,claim,verdict,difference,seeds,mean,standard_error,low,high,unit,text\n";
+  for (const ReadingClaims& reading : report.readings) {
+    for (const Claim& claim : reading.claims) {
+      const Difference& weakest = claim.weakest();
+      out << fmt::format("{},{},{},\"{}\",{},{},{},{},{},\"{}\",\"{}\"\n", reading.name, claim.id, verdict_of(claim),
+                         weakest.label, weakest.by_seed.size(), weakest.estimate.mean,
+                         or_empty(weakest.estimate.standard_error), weakest.low, weakest.high, claim.unit, claim.text);
+    }
+  }
 }
 
 void write_results_csv(std::ostream& out, const Results& results) { write_study_results(out, all_studies(results)); }

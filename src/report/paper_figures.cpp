@@ -60,6 +60,7 @@ Figure theorem_figure(const experiment::StudyResult& result) {
   Panel volume{.title = "ln|M_t|", .x_label = rounds_axis, .y_label = "ln|M_t|", .series = {}};
   for (const auto& entry : result.entries) {
     const Finalist& finalist = entry.tuned();
+    if (!finalist.setting.printed_bound) continue;
     regret.series.push_back(curve(entry.name, finalist, [](const Point& point) { return point.regret.value(); }));
     Series bound = curve(entry.name, finalist, [](const Point& point) { return point.regret_bound.value(); });
     bound.label = "bound, " + entry.name;

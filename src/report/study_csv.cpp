@@ -44,15 +44,15 @@ void write_study_results(std::ostream& out, std::span<const NamedStudy> studies)
       "study,world,contender,role,{},seed,rounds,reward,random_reward,normalized_reward,regret,regret_bound,"
       "log_determinant\n",
       setting_columns);
-  for_each_outcome(
-      studies, [&out](const std::string& begin, const experiment::Entry& entry, const experiment::Finalist& finalist,
-                      std::uint64_t seed, const experiment::Outcome& outcome) {
-        const auto& last = outcome.last();
-        out << fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", begin, &finalist == &entry.tuned() ? "tuned" : "other",
-                           setting_fields(finalist.setting), seed, last.round, last.reward, last.random_reward,
-                           last.normalized_reward(), or_empty(last.regret), or_empty(last.regret_bound),
-                           last.log_determinant);
-      });
+  for_each_outcome(studies, [&out](const std::string& begin, const experiment::Entry& entry,
+                                   const experiment::Finalist& finalist, std::uint64_t seed,
+                                   const experiment::Outcome& outcome) {
+    const auto& last = outcome.last();
+    const char* role = &finalist == &entry.tuned() ? "tuned" : &finalist == &entry.hindsight() ? "hindsight" : "other";
+    out << fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", begin, role, setting_fields(finalist.setting), seed,
+                       last.round, last.reward, last.random_reward, last.normalized_reward(), or_empty(last.regret),
+                       or_empty(last.regret_bound), last.log_determinant);
+  });
 }
 
 void write_study_costs(std::ostream& out, std::span<const NamedStudy> studies) {

@@ -82,7 +82,8 @@ TEST_F(ReproduceCommand, the_verdicts_follow_from_the_results) {
   const auto run = goblin(std::string(small_run) + "--out report");
   ASSERT_EQ(run.code, 0) << run.output;
   EXPECT_THAT(run.output, AllOf(HasSubstr("evaluation seeds 1, 2, 3"), HasSubstr("on seeds 1001"),
-                                HasSubstr("linucb-sin never outperforms gob.lin"), HasSubstr("report/index.html")));
+                                HasSubstr("linucb-sin never outperforms gob.lin"), HasSubstr("report/index.html"),
+                                HasSubstr("What next:\n")));
   const std::string page = read("report/index.html");
   EXPECT_THAT(page, AllOf(HasSubstr("This is the quick run"), HasSubstr("<svg role=\"img\""),
                           Not(HasSubstr("http-equiv")), Not(HasSubstr("src="))));
@@ -161,7 +162,7 @@ TEST_F(ReproduceCommand, shards_share_the_simulations) {
   // Tuning: each has its half, and the second finds that of the first and goes on with its half of the evaluation.
   const auto first = goblin(shared + "--shard 1/2");
   EXPECT_EQ(first.code, 75) << first.output;
-  EXPECT_THAT(first.output, AllOf(HasSubstr("goblin: shard 1/2: "), HasSubstr(": 150 simulations run, "),
+  EXPECT_THAT(first.output, AllOf(HasSubstr("goblin: shard 1/2: "), HasSubstr(": 152 simulations run, "),
                                   HasSubstr("simulations of other shards are missing"),
                                   HasSubstr("run the other shards, then this command again (exit code 75)")));
   const int tuned = std::stoi(shell(count_cells).output);
@@ -231,6 +232,39 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   ASSERT_EQ(unit_rows.code, 0) << unit_rows.output;
   EXPECT_THAT(unit_rows.output, HasSubstr("--reading unit-rows"));
   EXPECT_EQ(shell(cells).output, "2\n");
+}
+
+TEST_F(ReproduceCommand, shows_the_claims_in_several_readings) {
+  write_ring_release();
+  const auto run = goblin(
+      "reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --reading "
+      "unit-contexts,literal");
+  ASSERT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("In every reading:"), HasSubstr("In some readings:"), HasSubstr("In none:")));
+  const std::string page = read("report/index.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("Which claims hold in which reading"), HasSubstr("Seed by seed"),
+                          HasSubstr("Each has length 1, so that no scale was tuned."),
+                          HasSubstr("gob.lin.macro (number of balanced clusters)")));
+  EXPECT_LT(page.find("Which claims hold"), page.find("What the paper says, and what the data say"));
+  EXPECT_EQ(shell("find report/cells -name 'lastfm-*' | wc -l").output, "2\n") << "readings are never mixed";
+
+  // The matrix is what the claims of each reading say by themselves.
+  std::map<std::string, std::string> matrix;
+  for (const Row& row : rows_of(read("report/csv/readings.csv"))) {
+    matrix[row.at("reading") + " " + row.at("claim")] = row.at("verdict") + row.at("low");
+  }
+  const auto alone =
+      goblin("reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --reading literal");
+  ASSERT_EQ(alone.code, 0) << alone.output;
+  EXPECT_THAT(alone.output, Not(HasSubstr(", 0 of them found")));
+  std::size_t checked = 0;
+  for (const Row& row : rows_of(read("report/csv/verdicts.csv"))) {
+    if (row.at("choice") != "tuned" || row.at("claim") != "lastfm-macro-beats-gob") continue;
+    EXPECT_EQ(matrix.at("literal lastfm-macro-beats-gob"), row.at("verdict") + row.at("low"));
+    ++checked;
+  }
+  EXPECT_EQ(checked, 1U);
+  EXPECT_THAT(read("report/index.html"), Not(HasSubstr("Which claims hold in which reading")));
 }
 
 TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contradict_them) {

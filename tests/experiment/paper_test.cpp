@@ -42,5 +42,37 @@ TEST(Paper, cells_of_other_data_are_other_cells) {
   EXPECT_EQ(keys_of(all[0]), keys_of(small_data()));
 }
 
+TEST(Paper, no_scale_is_tuned_where_contexts_have_length_1) {
+  data::Dataset unit = small_data();
+  unit.contexts.unit_length = true;
+  const Plan made =
+      plan({.lastfm = std::make_shared<const data::Dataset>(small_data()),
+            .reading = "literal",
+            .others = {{.name = "unit-contexts", .lastfm = std::make_shared<const data::Dataset>(unit)}}});
+  for (const Contender& each : made.datasets.at(0).contenders) EXPECT_GT(each.scales.size(), 1U) << each.name;
+  ASSERT_EQ(made.others.size(), 1U);
+  for (const Contender& each : made.others[0].datasets.at(0).contenders) {
+    EXPECT_EQ(each.scales, std::vector<double>{1.0}) << each.name;
+  }
+  EXPECT_EQ(made.datasets[0].finalists, Study::every_setting);
+}
+
+TEST(Paper, cluster_sizes_are_read_both_ways_with_both_kinds_of_clusters) {
+  const Plan made = plan({.lastfm = std::make_shared<const data::Dataset>(small_data())});
+  std::set<std::string> names;
+  for (const Contender& each : made.datasets.at(0).contenders) {
+    names.insert(each.name);
+    for (const Grouping& grouping : each.groupings) {
+      EXPECT_EQ(grouping.balanced, each.name.find("balanced") != std::string::npos) << each.name;
+    }
+  }
+  for (const std::string policy : {"gob.lin.macro", "gob.lin.block"}) {
+    for (const auto way : {by_number, by_size, by_number_balanced, by_size_balanced}) {
+      EXPECT_TRUE(names.contains(policy + std::string(way))) << policy << way;
+    }
+  }
+  EXPECT_EQ(name_of(Grouping{.clusters = 50, .balanced = true}), "50 clusters (balanced)");
+}
+
 }  // namespace
 }  // namespace goblin::experiment::paper

@@ -68,6 +68,18 @@ TEST(Study, chooses_on_the_tuning_seeds_and_reports_on_the_others) {
   EXPECT_THROW((void)results->front().entry("nobody"), std::invalid_argument);
 }
 
+TEST(Study, hindsight_can_look_at_every_setting) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  Study study = small_study();
+  study.finalists = Study::every_setting;
+  const auto results = run_studies(std::span(&study, 1), store, {});
+  ASSERT_TRUE(results);
+  const Entry& entry = results->front().entry("gob.lin");
+  EXPECT_EQ(entry.finalists.size(), study.contenders[0].settings().size());
+  EXPECT_EQ(cell_count(std::span(&study, 1)), 6U * 2U + 6U * 3U + 1U * 3U);
+}
+
 TEST(Study, one_more_seed_costs_one_more_seed) {
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");

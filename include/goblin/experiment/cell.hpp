@@ -34,11 +34,15 @@ struct Condition {
 struct Grouping {
   std::size_t clusters = 0;
   std::size_t cluster_size = 0;
+  /// Clusters of about the same size, as Graclus makes them: cluster::Options::imbalance is then this, else the
+  /// default.
+  bool balanced = false;
+  static constexpr double balanced_imbalance = 1.2;
 
   [[nodiscard]] bool operator==(const Grouping&) const = default;
 };
 
-/// "50 clusters", "20 users each"; empty for none.
+/// "50 clusters", "20 users each", "50 clusters (balanced)"; empty for none.
 [[nodiscard]] std::string name_of(const Grouping& grouping);
 
 /// A policy with all that can be tuned about it.

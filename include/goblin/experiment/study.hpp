@@ -36,8 +36,9 @@ struct Study {
   std::uint64_t tuning_rounds = 0;
   std::uint64_t rounds = 0;
   /// So many settings, those that tuned best, are run on the evaluation seeds: the first is the contender's result, the
-  /// others are for the best in hindsight.
+  /// others are for the best in hindsight. every_setting: all of them.
   std::size_t finalists = 1;
+  static constexpr std::size_t every_setting = static_cast<std::size_t>(-1);
 };
 
 struct Finalist {

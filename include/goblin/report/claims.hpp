@@ -24,6 +24,8 @@ struct Difference {
   double low = 0.0;
   double high = 0.0;
   Verdict verdict = Verdict::not_decided;
+  /// It may be 0 as well: it holds unless the interval is below 0.
+  bool or_level = false;
 };
 
 /// Something that the paper says, in our words, and what the data say to it. It holds if every difference is above 0,
@@ -35,11 +37,17 @@ struct Claim {
   std::string text;
   std::string unit;  ///< of the differences
   std::vector<Difference> differences;
+  /// The paper says "tends to".
+  bool tendency = false;
   Verdict verdict = Verdict::not_decided;
 
-  /// The difference that the verdict hangs on: the one with the lowest mean, counted in standard errors.
+  /// The difference that the verdict hangs on: of those with the worst verdict, the one with the lowest mean, counted
+  /// in standard errors.
   [[nodiscard]] const Difference& weakest() const;
 };
+
+/// The verdict in words: that of a tendency is "tends to", "does not tend to" or "not decided".
+[[nodiscard]] std::string_view verdict_of(const Claim& claim);
 
 /// How many seeds would decide a difference that is not decided, one of so many that are judged together: about so many
 /// if it is as large as it looks and other seeds scatter as these do. Nothing if it is smaller than its standard error,
@@ -54,7 +62,22 @@ enum class Choice {
   hindsight,  ///< settings chosen on the evaluation seeds themselves, as the paper does
 };
 
-/// All claims that the results can speak to.
+/// All claims that the results can speak to, as the paper words them (docs/reproduction.md has the paper's words);
+/// those about the data sets in the reading of the full study.
 [[nodiscard]] std::vector<Claim> judge_claims(const experiment::paper::Results& results, Choice choice);
+
+/// What becomes of the claims about the data sets in one reading of the preprocessing.
+struct ReadingClaims {
+  std::string name;
+  std::vector<Claim> claims;
+};
+
+/// Every reading, that of the full study first. Settings are those chosen on the tuning seeds.
+[[nodiscard]] std::vector<ReadingClaims> judge_readings(const experiment::paper::Results& results);
+
+/// A claim in all readings: holds in every reading, in some, or in none.
+enum class Spread { every, some, none };
+
+[[nodiscard]] Spread spread_of(const std::vector<ReadingClaims>& readings, std::string_view claim);
 
 }  // namespace goblin::report
