@@ -24,6 +24,7 @@
 #include "goblin/data/tags.hpp"
 #include "goblin/error.hpp"
 #include "goblin/experiment/cell.hpp"
+#include "goblin/experiment/cell_runner.hpp"
 #include "goblin/experiment/paper.hpp"
 #include "goblin/experiment/simulate.hpp"
 #include "goblin/experiment/study.hpp"

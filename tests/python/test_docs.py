@@ -76,7 +76,8 @@ def python_blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/exploration.md", "docs/explain.md", "docs/forgetting.md", "docs/python.md"]
+    "page",
+    ["README.md", "docs/exploration.md", "docs/explain.md", "docs/forgetting.md", "docs/python.md", "docs/scaling.md"],
 )
 def test_programs_in_pages(
     page: str, source: Path, command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -149,7 +150,7 @@ def test_stubs_are_those_of_the_module(source: Path, tmp_path: Path) -> None:
 def test_only_numpy_is_needed(tmp_path: Path) -> None:
     program = """
 import sys
-for name in ("scipy", "networkx", "pandas", "polars", "matplotlib"):
+for name in ("scipy", "networkx", "pandas", "polars", "matplotlib", "distributed", "mpi4py", "ray"):
     sys.modules[name] = None
 import goblin
 bandit = goblin.GobLin([("ann", "bob")], dimension=1)

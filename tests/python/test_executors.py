@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -317,3 +318,21 @@ def test_files_that_differ_elsewhere_are_refused(tmp_path: Path) -> None:
     program = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1]))"
     done = subprocess.run([sys.executable, "-c", program, sent.hex()], capture_output=True, text=True)
     assert "is not what was read where the world was made" in done.stderr
+
+
+def test_the_slurm_script_of_the_documentation(source: Path, command: Path, tmp_path: Path) -> None:
+    """As an array of two tasks that run at the same time, with fewer simulations."""
+    page = (source / "docs" / "scaling.md").read_text()
+    [script] = [block for block in re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL) if "#SBATCH" in block]
+    asked = 'reproduce all --data "$HOME/datasets"'
+    assert asked in script and "sleep 60" in script
+    script = script.replace(asked, "reproduce cliques --quick --rounds 10 --seeds 2").replace("sleep 60", "sleep 0.2")
+    (tmp_path / "goblin.sh").write_text(script)
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+    slurm = {"HOME": str(tmp_path), "PATH": path, "SLURM_CPUS_PER_TASK": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+    tasks = [
+        subprocess.Popen(["sh", "goblin.sh"], cwd=tmp_path, env={**slurm, "SLURM_ARRAY_TASK_ID": task})
+        for task in ("1", "2")
+    ]
+    assert [task.wait(timeout=120) for task in tasks] == [0, 0]
+    assert (tmp_path / "report" / "index.html").exists()
