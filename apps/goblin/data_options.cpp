@@ -63,6 +63,7 @@ void add_reading(CLI::App& command, DataRequest& request) {
       .add_option("--reading", request.reading,
                   fmt::format("A named set of the options below, one reading of the paper: {}", data::reading_names()))
       ->type_name("NAME")
+      ->check(name_of_a("reading"))
       ->group(context_group);
 }
 

@@ -219,7 +219,14 @@ std::vector<std::string> readings_of(const ReproduceRequest& request) {
       throw std::invalid_argument(fmt::format("reading: '{}' stands twice (each must be another)", names[k]));
     }
   }
-  if (!names.empty() || request.part == "rivals" || !request.data.context_words().empty()) return names;
+  const bool asked = !names.empty() || !request.data.context_words().empty();
+  if (asked && (request.part == "cliques" || (request.part == "rivals" && request.data.folder.empty()))) {
+    throw std::invalid_argument(fmt::format(
+        "{} (contradicts {}, whose contexts are not made of tags)",
+        names.empty() ? request.data.context_words().substr(1) : fmt::format("reading: '{}'", names.front()),
+        request.part == "cliques" ? "cliques" : "rivals without --data"));
+  }
+  if (asked || request.part == "rivals") return names;
   for (const data::Reading& each : data::readings()) {
     if (names.empty() || request.part == "all") names.emplace_back(each.name);
   }

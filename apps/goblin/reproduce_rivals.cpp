@@ -19,8 +19,8 @@ namespace {
 
 experiment::rivals::Options options_of(const ReproduceRequest& request) {
   experiment::rivals::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
-  if (request.data.folder.empty()) return options;
   const auto readings = readings_of(request);
+  if (request.data.folder.empty()) return options;
   if (readings.size() > 1) {
     throw std::invalid_argument(fmt::format("reading: {} of them (rivals are compared in 1)", readings.size()));
   }

@@ -126,7 +126,10 @@ data::ContextOptions context_options(const nb::dict& given) {
   if (is_given("mean_length")) {
     options.mean_length = number_argument(nb::object(given["mean_length"]), "mean_length");
   }
-  const std::string reading = given["reading"].is_none() ? "" : text_argument(nb::object(given["reading"]), "reading");
+  const std::string reading =
+      given["reading"].is_none()
+          ? ""
+          : std::string(data::reading_named(text_argument(nb::object(given["reading"]), "reading")).name);
   return data::choose_contexts(reading, options, listed);
 }
 

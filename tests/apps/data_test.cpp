@@ -212,6 +212,7 @@ TEST_F(DataCommand, stats_of_a_reading) {
   const auto unknown = goblin(stats + "--reading theirs");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.output, HasSubstr("centred-unit-contexts"));
+  EXPECT_EQ(goblin(stats + "--reading ''").code, 2);
   const auto contradiction = goblin(stats + "--reading unit-contexts --mean-length 3");
   EXPECT_EQ(contradiction.code, 2);
   EXPECT_THAT(contradiction.output, AllOf(HasSubstr("mean_length: 3"), HasSubstr("unit-contexts")));

@@ -280,6 +280,12 @@ TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contrad
   EXPECT_THAT(contradiction.output, AllOf(HasSubstr("centre: true"), HasSubstr("the reading unit-contexts")));
   EXPECT_THAT(run("--reading literal,literal").output, HasSubstr("stands twice"));
   EXPECT_EQ(run("--unit-rows").code, 2);
+  for (const char* tagless :
+       {"cliques --quick --reading literal", "cliques --quick --no-centre", "rivals --quick --reading literal"}) {
+    const auto refused = shell("unset GOBLIN_DATA; '" GOBLIN_COMMAND "' reproduce " + std::string(tagless));
+    EXPECT_EQ(refused.code, 2) << tagless;
+    EXPECT_THAT(refused.output, HasSubstr("contexts are not made of tags")) << tagless;
+  }
   EXPECT_EQ(run("--tf log").code, 2);
   const auto rivals = goblin("reproduce rivals --quick --data . --no-cache --reading unit-contexts");
   EXPECT_EQ(rivals.code, 2);

@@ -309,6 +309,8 @@ def test_readings(tmp_path: Path) -> None:
     assert not np.array_equal(plain.contexts, binary.contexts)
     with pytest.raises(ValueError, match=r"reading: 'theirs' \(must be unit-contexts, .* or carleton\)"):
         goblin.datasets.files(tmp_path, dimension=2, reading="theirs")
+    with pytest.raises(ValueError, match="reading: ''"):
+        goblin.datasets.files(tmp_path, dimension=2, reading="")
     with pytest.raises(ValueError, match=r"centre: true .*the reading unit-contexts"):
         goblin.datasets.files(tmp_path, dimension=2, reading="unit-contexts", centre=True)
     with pytest.raises(TypeError, match="no option 'unit_rows'"):
