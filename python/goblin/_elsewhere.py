@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import BrokenExecutor
 from typing import Any, Protocol, TypeVar
 
 Result = TypeVar("Result")
@@ -31,6 +30,11 @@ def check_executor(executor: Any) -> None:
         raise TypeError(f"executor: {executor!r} (must be a concurrent.futures.Executor, or have its submit)")
 
 
+def check_no_threads(threads: int | None) -> None:
+    if threads is not None:
+        raise ValueError(f"threads: {threads} (must not be given with an executor, which has its own workers)")
+
+
 def run_all(
     executor: Executor,
     function: Callable[..., Result],
@@ -55,7 +59,7 @@ def run_all(
                     break
                 except (BrokenExecutor, ValueError, TypeError):
                     raise
-                except (Exception, CancelledError):
+                except Exception:
                     if attempt == ATTEMPTS:
                         raise
                     futures[k] = executor.submit(function, *tasks[k])
@@ -79,6 +83,6 @@ def _take_finished(futures: dict[int, Any], done: Callable[[int, Any], None]) ->
     for k, future in futures.items():
         try:
             result = future.result(timeout=0)
-        except (Exception, CancelledError, FutureTimeoutError):  # not finished, or failed
+        except Exception:  # not finished, or failed
             continue
         done(k, result)

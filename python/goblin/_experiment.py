@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._elsewhere import Executor, check_executor, run_all
+from ._elsewhere import Executor, check_executor, check_no_threads, run_all
 from ._exploration import ucb
 from ._graph import labels_of, must_be, numbers_of
 from ._worlds import names_array
@@ -245,8 +245,7 @@ def sweep(
         threads = (os.cpu_count() or 1) if threads is None else threads
         traces, rows = _core.sweep(played, labels, cases, rounds, record_every, threads)
     else:
-        if threads is not None:
-            raise ValueError(f"threads: {threads} (must not be given with an executor, which has its own workers)")
+        check_no_threads(threads)
         traces, rows = _sweep_elsewhere(executor, played, labels, cases, rounds, record_every)
     shown = [_shown_settings(policy, settings, tried) for policy, settings in cases]
     of_worlds = [(world.users, world.items) for world in played]

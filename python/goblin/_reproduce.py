@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._elsewhere import Executor, check_executor, run_all
+from ._elsewhere import Executor, check_executor, check_no_threads, run_all
 
 Folder = str | os.PathLike[str]
 
@@ -86,6 +86,7 @@ def reproduce(
     elsewhere = None
     if executor is not None:
         check_executor(executor)
+        check_no_threads(threads)
         elsewhere = _sender(executor, tuple(arguments), os.path.join(os.fspath(out), "cells"))
     found = json.loads(_core.reproduce(here, elsewhere))
     return Reproduction(Path(found["report"]), found["simulations"], found)

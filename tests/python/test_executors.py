@@ -318,6 +318,8 @@ def test_a_sweep_says_what_is_wrong(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         with pytest.raises(ValueError, match=r"^threads: 2 \(must not be given with an executor"):
             goblin.sweep(world, rounds=5, executor=executor, threads=2)
+        with pytest.raises(ValueError, match=r"^threads: 1 \(must not be given with an executor"):
+            reproduce(tmp_path, executor, threads=1)
         with pytest.raises(ValueError, match="alpha"):
             goblin.sweep(world, alphas=-1.0, rounds=5, executor=executor)
     with processes(1) as executor, pytest.raises(BrokenExecutor, match="a sweep keeps nothing, and begins anew"):
