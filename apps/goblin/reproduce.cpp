@@ -110,6 +110,12 @@ void print_plan(const experiment::paper::Plan& plan, const ReproduceRequest& req
   for (const auto& study : plan.datasets) {
     print(study.title, study);
   }
+  if (!plan.datasets.empty() && !plan.options.reading.empty()) {
+    fmt::print("  the data is read as {}", plan.options.reading);
+    for (const auto& other : plan.others)
+      fmt::print("{}{}", &other == &plan.others.front() ? "; beside it as " : ", ", other.name);
+    fmt::print("\n");
+  }
 }
 
 Json json_of(const report::Report& report, const ReproduceRequest& request, double seconds) {

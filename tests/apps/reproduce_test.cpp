@@ -240,6 +240,7 @@ TEST_F(ReproduceCommand, shows_the_claims_in_several_readings) {
       "reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --reading "
       "unit-contexts,literal");
   ASSERT_EQ(run.code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("the data is read as unit-contexts; beside it as literal\n"));
   EXPECT_THAT(run.output, AllOf(HasSubstr("In every reading:"), HasSubstr("In some readings:"), HasSubstr("In none:")));
   const std::string page = read("report/index.html");
   EXPECT_THAT(page, AllOf(HasSubstr("Which claims hold in which reading"), HasSubstr("Seed by seed"),
