@@ -3,6 +3,9 @@
 #include "goblin/data/reading.hpp"
 #include "report.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace goblin::app {
@@ -29,6 +32,13 @@ data::ReadOptions DataRequest::read_options(const std::string& name) const {
   data::ReadOptions options{.contexts = chosen_contexts(name), .cache = {}};
   if (!no_cache) options.cache = cache.empty() ? data::default_cache_folder() : std::filesystem::path(cache);
   return options;
+}
+
+bool DataRequest::is_read_by_options() const {
+  return std::ranges::any_of(context_options, [](const ContextOption& each) {
+    const std::string_view field = each.field;
+    return each.option->count() > 0 && (data::belongs_to_readings(field) || field == "mean_length");
+  });
 }
 
 std::string DataRequest::context_words() const {

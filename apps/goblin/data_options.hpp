@@ -33,6 +33,8 @@ struct DataRequest {
   [[nodiscard]] data::ContextOptions chosen_contexts(const std::string& name) const;
   [[nodiscard]] data::ReadOptions read_options() const { return read_options(reading); }
   [[nodiscard]] data::ReadOptions read_options(const std::string& name) const;
+  /// An option was given that a reading may set: the default reading does not hold then.
+  [[nodiscard]] bool is_read_by_options() const;
   /// The options from tags to contexts that were given, as on the command line: " --tf binary --no-centre".
   [[nodiscard]] std::string context_words() const;
 };

@@ -110,7 +110,9 @@ void print_plan(const experiment::paper::Plan& plan, const ReproduceRequest& req
   for (const auto& study : plan.datasets) {
     print(study.title, study);
   }
-  if (!plan.datasets.empty() && !plan.options.reading.empty()) {
+  if (!plan.datasets.empty() && plan.options.reading.empty()) {
+    fmt::print("  the data is read by the options given, and as in the reading literal beside them\n");
+  } else if (!plan.datasets.empty()) {
     fmt::print("  the data is read as {}", plan.options.reading);
     for (const auto& other : plan.others)
       fmt::print("{}{}", &other == &plan.others.front() ? "; beside it as " : ", ", other.name);
@@ -232,7 +234,9 @@ std::vector<std::string> readings_of(const ReproduceRequest& request) {
         names.empty() ? request.data.context_words().substr(1) : fmt::format("reading: '{}'", names.front()),
         request.part == "cliques" ? "cliques" : "rivals without --data"));
   }
-  if (asked || request.part == "rivals") return names;
+  if (!names.empty() || request.data.is_read_by_options() || request.part == "rivals" || request.part == "cliques") {
+    return names;
+  }
   for (const data::Reading& each : data::readings()) {
     if (names.empty() || request.part == "all") names.emplace_back(each.name);
   }
@@ -351,6 +355,7 @@ std::shared_ptr<ReproduceRequest> add_reproduce_options(CLI::App& command) {
                               "full (default: all for all, unit-contexts for one data set)",
                               data::reading_names()))
       ->type_name("NAME")
+      ->allow_extra_args(false)
       ->delimiter(',');
   add_context_options(command, request->data);
   add_data_folder(command, request->data);

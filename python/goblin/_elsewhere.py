@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any, Protocol, TypeVar
@@ -52,17 +53,21 @@ def run_all(
     try:
         for k, task in enumerate(tasks):
             futures[k] = executor.submit(function, *task)
-        for k in range(len(tasks)):
-            for attempt in range(1, ATTEMPTS + 1):
-                try:
-                    result = futures[k].result()
-                    break
-                except (BrokenExecutor, ValueError, TypeError):
+        waiting = deque(range(len(tasks)))
+        attempts = [1] * len(tasks)
+        while waiting:
+            k = waiting.popleft()
+            try:
+                result = futures[k].result()
+            except (BrokenExecutor, ValueError, TypeError):
+                raise
+            except Exception:
+                if attempts[k] == ATTEMPTS:
                     raise
-                except Exception:
-                    if attempt == ATTEMPTS:
-                        raise
-                    futures[k] = executor.submit(function, *tasks[k])
+                attempts[k] += 1
+                futures[k] = executor.submit(function, *tasks[k])
+                waiting.append(k)  # the executor comes to it last, too: the others do not wait for it
+                continue
             del futures[k]
             done(k, result)
     except BrokenExecutor as error:
@@ -83,6 +88,6 @@ def _take_finished(futures: dict[int, Any], done: Callable[[int, Any], None]) ->
     for k, future in futures.items():
         try:
             result = future.result(timeout=0)
-        except Exception:  # not finished, or failed
+        except BaseException:  # not finished, or failed: with KeyboardInterrupt, if a worker heard of Ctrl-C, too
             continue
         done(k, result)

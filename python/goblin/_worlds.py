@@ -97,6 +97,8 @@ class Linear(World):
         users: Users = None,
     ) -> None:
         graph = graph_of(edges, users)
+        if user_vectors is not None:
+            user_vectors = np.array(user_vectors)  # a copy travels to other processes, whatever becomes of the caller's
         options = (user_vectors, dimension, arms, payoff_noise, smoothing, seed, repetition)
         super().__init__(_core.linear(graph, *options))
         self._made_by = (_linear_again, (type(self), graph.users, *graph.edges(), options))

@@ -19,7 +19,7 @@ constexpr FileKind cache_file = {
     .name = "cache file", .magic = {'\x89', 'G', 'O', 'D', '\r', '\n', '\x1a', '\n'}, .version = 1};
 
 /// Goes up with every change of what the same options make of the same files.
-constexpr int preparation = 2;
+constexpr int preparation = 3;
 
 std::string key_of(const ContextOptions& options, std::string_view name, std::span<const std::filesystem::path> files) {
   std::string key = fmt::format("{} {}", preparation, name);

@@ -95,13 +95,18 @@ void scale_to_mean_length(ItemContexts& contexts, double mean_length) {
   contexts.scale *= factor;
 }
 
+/// A context that is all but zero beside the longest is what rounding left of a zero, and becomes one.
 void scale_to_unit_length(ItemContexts& contexts) {
+  constexpr double rounding = 1e-8;
   const std::size_t d = contexts.dimension;
+  const auto at = [&](std::size_t begin) { return std::span(contexts.numbers).subspan(begin, d); };
+  double longest = 0.0;
   for (std::size_t begin = 0; begin < contexts.numbers.size(); begin += d) {
-    const auto context = std::span(contexts.numbers).subspan(begin, d);
-    const double length = length_of(context);
-    if (length == 0.0) continue;
-    for (double& number : context) number /= length;
+    longest = std::max(longest, length_of(at(begin)));
+  }
+  for (std::size_t begin = 0; begin < contexts.numbers.size(); begin += d) {
+    const double length = length_of(at(begin));
+    for (double& number : at(begin)) number = length <= rounding * longest ? 0.0 : number / length;
   }
   contexts.unit_length = true;
 }

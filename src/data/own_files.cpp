@@ -1,6 +1,7 @@
 #include "goblin/data/own_files.hpp"
 
 #include "data/prepare.hpp"
+#include "goblin/data/reading.hpp"
 #include "goblin/error.hpp"
 #include "goblin/graph/edge_file.hpp"
 #include "goblin/graph/tab_file.hpp"
@@ -167,6 +168,13 @@ Dataset read_own_files(const std::filesystem::path& folder, const OwnFilesOption
   dataset.items = std::move(file.items.names);
   dataset.payoffs = read_payoffs(folder / "payoffs.tsv", dataset.items, options.repeated_payoffs, dataset.graph);
   if (file.fields == ItemFields::numbers) {
+    const auto changed = changed_by_readings(options.contexts);
+    if (!changed.empty()) {
+      throw std::invalid_argument(fmt::format(
+          "{} (items.tsv has numbers, which stay as they are: only contexts that are made of tags can be read "
+          "in other ways)",
+          changed.front()));
+    }
     dataset.contexts.dimension = file.items.dimension;
     dataset.contexts.numbers = std::move(file.items.numbers);
   } else {

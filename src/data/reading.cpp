@@ -117,6 +117,20 @@ ContextOptions choose_contexts(std::string_view reading, const ContextOptions& g
   return options;
 }
 
+bool belongs_to_readings(std::string_view field) {
+  return std::ranges::any_of(fields(),
+                             [&](const Field& each) { return each.name == field && each.belongs_to_readings; });
+}
+
+std::vector<std::string> changed_by_readings(const ContextOptions& options) {
+  std::vector<std::string> changed;
+  for (const Field& each : fields()) {
+    if (!each.belongs_to_readings || each.word(options) == each.word({})) continue;
+    changed.push_back(fmt::format("{}: {}", each.name, each.word(options)));
+  }
+  return changed;
+}
+
 std::vector<std::pair<std::string_view, std::string>> words_of(const ContextOptions& options) {
   std::vector<std::pair<std::string_view, std::string>> words;
   for (const Field& each : fields()) words.emplace_back(each.name, each.word(options));

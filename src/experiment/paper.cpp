@@ -241,7 +241,7 @@ Study trade_off_of(const DatasetResult& dataset, const Plan& plan) {
                                   .policy = policy,
                                   .alphas = {setting.alpha},
                                   .scales = {setting.scale},
-                                  .groupings = {{.clusters = count}}});
+                                  .groupings = {{.clusters = count, .balanced = setting.grouping.balanced}}});
     }
   }
   return study;

@@ -226,6 +226,11 @@ TEST_F(ReproduceCommand, plays_on_the_data_sets_too) {
   for (const Row& row : rows_of(read("report/csv/results.csv"))) groupings.insert(row.at("grouping"));
   EXPECT_THAT(groupings, ::testing::IsSupersetOf({"10 clusters", "50 clusters", "200 clusters"}));  // the trade-off
 
+  // What readings say nothing of leaves the reading as it is; what they do say is in its place.
+  const std::string small_data = "reproduce lastfm --quick --rounds 4 --seeds 2 --data . --no-cache --out other ";
+  EXPECT_THAT(goblin(small_data + "--minimum-count 1").output, HasSubstr("the data is read as unit-contexts\n"));
+  EXPECT_THAT(goblin(small_data + "--no-centre").output, HasSubstr("the data is read by the options given"));
+
   // Other contexts are other cells.
   const auto unit_rows = goblin(
       "reproduce lastfm --quick --rounds 20 --seeds 2 --data . --no-cache --out report --reading unit-rows --json");
@@ -281,6 +286,8 @@ TEST_F(ReproduceCommand, refuses_readings_that_are_none_and_options_that_contrad
   EXPECT_THAT(contradiction.output, AllOf(HasSubstr("centre: true"), HasSubstr("the reading unit-contexts")));
   EXPECT_THAT(run("--reading literal,literal").output, HasSubstr("stands twice"));
   EXPECT_EQ(run("--unit-rows").code, 2);
+  EXPECT_THAT(goblin("reproduce --reading unit-contexts cliques").output, HasSubstr("contexts are not made of tags"))
+      << "a part is not another reading";
   for (const char* tagless :
        {"cliques --quick --reading literal", "cliques --quick --no-centre", "rivals --quick --reading literal"}) {
     const auto refused = shell("unset GOBLIN_DATA; '" GOBLIN_COMMAND "' reproduce " + std::string(tagless));

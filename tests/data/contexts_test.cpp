@@ -116,6 +116,12 @@ TEST(Contexts, of_length_1_keep_their_directions) {
   EXPECT_EQ(length_of(unit, 3), 0.0) << "no tags";
 }
 
+TEST(Contexts, that_rounding_left_of_zero_are_not_scaled_to_length_1) {
+  ItemContexts contexts{.dimension = 2, .numbers = {3.0, 4.0, 1e-12, -1e-12, 1e-6, 0.0}};
+  scale_to_unit_length(contexts);
+  EXPECT_THAT(contexts.numbers, ::testing::ElementsAre(0.6, 0.8, 0.0, 0.0, 1.0, 0.0));
+}
+
 TEST(Contexts, refuse_a_mean_length_that_is_none) {
   for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     EXPECT_THROW((void)make_contexts(counts(), {.dimension = 2, .mean_length = bad}), std::invalid_argument);

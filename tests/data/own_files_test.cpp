@@ -47,6 +47,15 @@ TEST(OwnFiles, with_numbers_are_taken_as_they_are) {
   EXPECT_EQ(data.summary.users_without_payoffs, 2);
 }
 
+TEST(OwnFiles, with_numbers_refuse_what_only_tags_can_become) {
+  try {
+    (void)OwnFiles{}.read({.contexts = {.unit_contexts = true}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("unit_contexts: true (items.tsv has numbers, which stay as they"));
+  }
+}
+
 TEST(OwnFiles, with_tags_go_through_the_same_pipeline) {
   const OwnFiles files{.items = "tea\thot\tGreen_leaf\nsoup\thot\nsoup\tgreen\nstone\n"};
   const Dataset data = files.read({.contexts = {.dimension = 2}});

@@ -195,6 +195,47 @@ def test_what_failed_is_tried_again_and_not_for_ever(whole: dict[str, bytes], tm
         assert max(wrong.seen.values()) == 1, "it would be as wrong again"
 
 
+def test_one_that_failed_does_not_keep_the_others_waiting() -> None:
+    order: list[int] = []
+    tries = iter([ConnectionError("the machine is gone")])
+
+    def work(k: int) -> int:
+        if k == 0:
+            for error in tries:
+                raise error
+        return k
+
+    with ThreadPoolExecutor(1) as executor:
+        _elsewhere.run_all(executor, work, [(k,) for k in range(5)], lambda k, _: order.append(k), lambda: "")
+    assert order == [1, 2, 3, 4, 0]
+
+
+def test_what_is_finished_is_kept_although_a_worker_was_interrupted_too() -> None:
+    futures: list[Future[int]] = [Future() for _ in range(3)]
+    futures[0].set_exception(KeyboardInterrupt())
+    futures[1].set_exception(KeyboardInterrupt())
+    futures[2].set_result(2)
+    given = iter(futures)
+
+    class Given:
+        def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[int]:
+            return next(given)
+
+    kept: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        _elsewhere.run_all(Given(), int, [(k,) for k in range(3)], lambda k, _: kept.append(k), lambda: "")
+    assert kept == [2]
+
+
+def test_a_world_travels_as_it_was_made() -> None:
+    vectors = np.eye(2)
+    world = goblin.Linear([(0, 1)], dimension=2, user_vectors=vectors)
+    vectors *= 3.0
+    sweeps = [goblin.sweep([each], alphas=[0.1], rounds=20) for each in (world, pickle.loads(pickle.dumps(world)))]
+    first, second = (list(sweep.results()["normalized_reward"]) for sweep in sweeps)
+    assert first == second
+
+
 def test_a_dask_cluster_that_loses_a_worker(whole: dict[str, bytes], tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     with (

@@ -38,6 +38,12 @@ struct Reading {
 [[nodiscard]] ContextOptions choose_contexts(std::string_view reading, const ContextOptions& given,
                                              std::span<const std::string> listed);
 
+/// Whether readings say what this option is, by the name of its field.
+[[nodiscard]] bool belongs_to_readings(std::string_view field);
+
+/// Those of such options that are not the defaults: "unit_contexts: true".
+[[nodiscard]] std::vector<std::string> changed_by_readings(const ContextOptions& options);
+
 /// Every option by the name of its field, with its value in words.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::string>> words_of(const ContextOptions& options);
 

@@ -24,8 +24,6 @@ struct Difference {
   double low = 0.0;
   double high = 0.0;
   Verdict verdict = Verdict::not_decided;
-  /// It may be 0 as well: it holds unless the interval is below 0.
-  bool or_level = false;
 };
 
 /// Something that the paper says, in our words, and what the data say to it. It holds if every difference is above 0,
