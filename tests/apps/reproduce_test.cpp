@@ -204,8 +204,9 @@ TEST_F(ReproduceCommand, shards_at_the_same_time_do_not_disturb_each_other) {
 }
 
 TEST_F(ReproduceCommand, a_shard_that_is_none_is_refused) {
+  const std::string command = std::string(small_run) + "--shard ";
   for (const char* shard : {"0/2", "3/2", "1", "1/", "/2", "a/b", "1/2/3", "-1/2", "1/0", "1.5/2", "''"}) {
-    const auto run = goblin(std::string(small_run) + "--shard " + shard);
+    const auto run = goblin(command + shard);
     EXPECT_EQ(run.code, 2) << shard << run.output;
     EXPECT_THAT(run.output, AllOf(HasSubstr("--shard"), HasSubstr("(must be I/N, with I from 1 to N"))) << shard;
   }
