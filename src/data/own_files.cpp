@@ -143,12 +143,6 @@ RepeatedPayoffs repeated_payoffs_named(std::string_view name) {
   throw std::invalid_argument(fmt::format("repeated_payoffs: '{}' (must be refuse, first, last or sum)", name));
 }
 
-std::optional<std::span<const double>> Items::context(std::string_view name) const {
-  const auto item = names.find(name);
-  if (!item) return std::nullopt;
-  return std::span(numbers).subspan(*item * dimension, dimension);
-}
-
 Items read_items(const std::filesystem::path& path) {
   return std::move(read_items_file(path, ItemFields::numbers).items);
 }

@@ -63,7 +63,11 @@ struct Items {
   std::vector<double> numbers;  ///< dimension numbers for each item, item after item
 
   /// The item's context; none if there is no such item.
-  [[nodiscard]] std::optional<std::span<const double>> context(std::string_view name) const;
+  [[nodiscard]] std::optional<std::span<const double>> context(std::string_view name) const {
+    const auto item = names.find(name);
+    if (!item) return std::nullopt;
+    return std::span(numbers).subspan(*item * dimension, dimension);
+  }
 };
 
 /// Reads an items.tsv with numbers, wherever it lies. Throws DataError with file and line, as read_own_files does.
