@@ -5,22 +5,22 @@
 #include "goblin/error.hpp"
 #include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
+#include "oracle/inverse.hpp"
 #include "oracle/printed_algorithm.hpp"
 
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <gtest/gtest.h>
 
 namespace goblin {
 namespace {
 
-using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 using Eigen::Index;
+using oracle::Matrix;
+using oracle::Vector;
 
 struct Setting {
   std::string name;
@@ -155,11 +155,7 @@ struct Truth {
         precision(b + k, a + k) -= weight;
       }
     }
-    const auto logarithm = [](const Matrix& matrix) {
-      const Matrix lower = matrix.llt().matrixL();
-      return 2.0L * lower.diagonal().array().log().sum();
-    };
-    log_determinant = -logarithm(precision);
+    log_determinant = -oracle::log_determinant_of(precision);
     Vector rewards = Vector::Zero(n * d);
     for (const Event& event : events) {
       const auto first = static_cast<Index>(event.user) * d;
@@ -167,8 +163,8 @@ struct Truth {
       precision.block(first, first, d, d) += x * x.transpose();
       rewards.segment(first, d) += static_cast<long double>(event.reward) * x;
     }
-    log_determinant += logarithm(precision);
-    inverse = precision.llt().solve(Matrix::Identity(n * d, n * d));
+    log_determinant += oracle::log_determinant_of(precision);
+    inverse = oracle::inverse_of(precision);
     mean = inverse * rewards;
   }
 };

@@ -5,6 +5,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 #include "goblin/random.hpp"
+#include "oracle/inverse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,6 @@
 #include <tuple>
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,10 +23,10 @@
 namespace goblin {
 namespace {
 
-using ::testing::HasSubstr;
-using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 using Eigen::Index;
+using oracle::Matrix;
+using oracle::Vector;
+using ::testing::HasSubstr;
 
 struct Reward {
   NodeId user;
@@ -86,16 +86,10 @@ struct Exact {
       precision.block(first, first, d, d) += static_cast<long double>(weights[k]) * x * x.transpose();
       rewards.segment(first, d) += static_cast<long double>(weights[k]) * log.rewards[k].value * x;
     }
-    const Eigen::LLT<Matrix> factor(precision);
-    inverse = factor.solve(Matrix::Identity(n * d, n * d));
-    mean = factor.solve(rewards);
-    const auto log_of = [](const Eigen::LLT<Matrix>& it) {
-      long double total = 0.0;
-      for (Index k = 0; k < it.rows(); ++k) total += 2.0L * std::log(it.matrixLLT()(k, k));
-      return total;
-    };
-    log_determinant =
-        static_cast<double>(log_of(factor) - static_cast<long double>(d) * log_of(Eigen::LLT<Matrix>(prior)));
+    inverse = oracle::inverse_of(precision);
+    mean = inverse * rewards;
+    log_determinant = static_cast<double>(oracle::log_determinant_of(precision) -
+                                          static_cast<long double>(d) * oracle::log_determinant_of(prior));
   }
 
   Index d;

@@ -5,15 +5,14 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/graph/generators.hpp"
 #include "goblin/random.hpp"
+#include "oracle/inverse.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <Eigen/LU>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +78,7 @@ struct Formula {
   }
 
   void expect_is(const Bandit& bandit, double tolerance) const {
-    const MatrixXd inverse = precision.llt().solve(MatrixXd::Identity(precision.rows(), precision.cols()));
+    const MatrixXd inverse = oracle::inverse_of(precision);
     const VectorXd mean = inverse * rewards;
     for (NodeId user = 0; user < bandit.user_count(); ++user) {
       const auto means = bandit.mean(user);
@@ -92,10 +91,8 @@ struct Formula {
         }
       }
     }
-    const auto log_of = [](const MatrixXd& matrix) {
-      return 2.0 * matrix.llt().matrixLLT().diagonal().array().log().sum();
-    };
-    const double log_determinant = log_of(precision) - static_cast<double>(d) * log_of(prior);
+    const double log_determinant =
+        oracle::log_determinant_of(precision) - static_cast<double>(d) * oracle::log_determinant_of(prior);
     EXPECT_NEAR(bandit.log_determinant(), log_determinant, tolerance * 100 + bandit.log_determinant_error());
   }
 
@@ -219,15 +216,15 @@ TEST_P(Hub, alone_is_the_hierarchical_bandit) {
           covariance(users[std::size_t(s)], users[std::size_t(t)]) * contexts.row(s).dot(contexts.row(t));
     }
   }
-  const auto factor = of_rewards.llt();
+  const MatrixXd inverse = oracle::inverse_of(of_rewards);
   for (NodeId user = 0; user < 14; ++user) {
     MatrixXd with_rewards(3, count);
     for (Index t = 0; t < count; ++t) {
       with_rewards.col(t) = covariance(user, users[std::size_t(t)]) * contexts.row(t).transpose();
     }
-    const VectorXd mean = with_rewards * factor.solve(rewards);
+    const VectorXd mean = with_rewards * (inverse * rewards);
     const MatrixXd left =
-        covariance(user, user) * MatrixXd::Identity(3, 3) - with_rewards * factor.solve(with_rewards.transpose());
+        covariance(user, user) * MatrixXd::Identity(3, 3) - with_rewards * inverse * with_rewards.transpose();
     const auto means = bandit.mean(user);
     const auto believed = bandit.covariance(user);
     for (Index k = 0; k < 3; ++k) {
@@ -286,7 +283,7 @@ TEST_P(Hub, marginalized_is_a_complete_graph) {
 /// What is promised at the edge: the longest contexts, the smallest ridges, the heaviest hub.
 TEST_P(Hub, stays_exact_at_the_limits) {
   if (GetParam() == EngineKind::local) return;  // which promises bounds, and takes its time for them here
-  using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  using oracle::Matrix;
   struct Limit {
     HubOptions hub;
     double ridge;
@@ -326,7 +323,7 @@ TEST_P(Hub, stays_exact_at_the_limits) {
       rewards.block(first, 0, 3, 1) += static_cast<long double>(round.rewards[0]) * x;
       bandit.update(round.user, context, round.rewards[0]);
       if (t % 100 != 99) continue;
-      const Matrix inverse = precision.llt().solve(Matrix::Identity(rows, rows));
+      const Matrix inverse = oracle::inverse_of(precision);
       for (NodeId user = 0; user < n; ++user) {
         const Index at = Index{3} * (user + 1);
         const Decision decision = bandit.select(user, {context, 3});

@@ -3,11 +3,11 @@
 
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/random.hpp"
+#include "oracle/inverse.hpp"
 
 #include <cmath>
 #include <tuple>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 namespace goblin {
 namespace {
 
+using oracle::Matrix;
+using oracle::Vector;
 using ::testing::HasSubstr;
-using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 
 constexpr std::size_t users = 20;
 constexpr std::size_t dimension = 4;
@@ -75,7 +75,7 @@ TEST_P(LongContexts, stay_exact) {
     const auto contexts = contexts_of_length(random, length);
     const double reward = random.normal();
     if (t % 50 == 49) {
-      const Matrix inverse = precision.llt().solve(Matrix::Identity(precision.rows(), precision.cols()));
+      const Matrix inverse = oracle::inverse_of(precision);
       const Vector mean = inverse * rewards;
       for (NodeId each = 0; each < users; ++each) {
         const Decision decision = bandit.select(each, {contexts, dimension});
@@ -154,7 +154,7 @@ void expect_exact(const Bandit& bandit, std::span<const Learned> learned, double
   // Ridges differ by many digits: with a diagonal of ones none of them is lost.
   const Vector root = precision.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix scaled = root.asDiagonal() * precision * root.asDiagonal();
-  const Matrix inverse = root.asDiagonal() * scaled.llt().solve(Matrix::Identity(n * d, n * d)) * root.asDiagonal();
+  const Matrix inverse = root.asDiagonal() * oracle::inverse_of(scaled) * root.asDiagonal();
   const Vector mean = inverse * rewards;
   for (NodeId user = 0; user < bandit.user_count(); ++user) {
     Random random(7, 0, user);

@@ -4,6 +4,7 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/bandit/shared_bandit.hpp"
 #include "goblin/error.hpp"
+#include "oracle/inverse.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -25,9 +25,9 @@ namespace goblin {
 namespace {
 
 using Eigen::Index;
+using oracle::Matrix;
+using oracle::Vector;
 using ::testing::HasSubstr;
-using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-using Vector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 
 /// N = A (x) I_d + the evidence, A = ridge I + coupling (I - D^(-1/2) W D^(-1/2)), all of it. A user without friends
 /// has ridge alone.
@@ -66,14 +66,10 @@ class Plain {
     double log_determinant;
   };
   [[nodiscard]] Belief belief() const {
-    const Eigen::LLT<Matrix> factor(precision_);
-    const auto log_determinant = [](const Eigen::LLT<Matrix>& of) {
-      const Matrix lower = of.matrixL();
-      return 2.0L * lower.diagonal().array().log().sum();
-    };
-    return {factor.solve(rewards_), factor.solve(Matrix::Identity(precision_.rows(), precision_.rows())),
-            static_cast<double>(log_determinant(factor) -
-                                static_cast<long double>(d_) * log_determinant(Eigen::LLT<Matrix>(prior_)))};
+    const Matrix inverse = oracle::inverse_of(precision_);
+    return {inverse * rewards_, inverse,
+            static_cast<double>(oracle::log_determinant_of(precision_) -
+                                static_cast<long double>(d_) * oracle::log_determinant_of(prior_))};
   }
 
   [[nodiscard]] const Matrix& prior() const { return prior_; }
