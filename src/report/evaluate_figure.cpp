@@ -11,9 +11,7 @@
 namespace goblin::report {
 namespace {
 
-using offline::Estimate;
 using offline::Evaluated;
-using offline::Value;
 
 constexpr double width = 760.0;
 constexpr double left = 130.0;   // of the axis
@@ -32,7 +30,7 @@ struct Axis {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  void include(const Value& value) {
+  void include(const offline::Value& value) {
     include(value.value);
     include(value.interval.low);
     include(value.interval.high);
@@ -44,7 +42,7 @@ Axis axis_of(const EvaluationReport& report) {
   Axis axis;
   axis.include(report.log().log);
   for (const Evaluated& result : report.results) {
-    for (const Estimate& each : result.summary.estimates) axis.include(each.value);
+    for (const offline::Estimate& each : result.summary.estimates) axis.include(each.value);
   }
   const double air = axis.high > axis.low ? 0.04 * (axis.high - axis.low) : 1.0;
   return {axis.low - air, axis.high + air};
@@ -56,9 +54,9 @@ std::string text_at(double x, double y, std::string_view anchor, std::string_vie
 }
 
 /// A dot with its interval, and its number at the right border.
-std::string row_at(double y, const Axis& axis, const Estimate& estimate, std::string_view colour) {
+std::string row_at(double y, const Axis& axis, const offline::Estimate& estimate, std::string_view colour) {
   std::string text = text_at(left - 10.0, y + 4.0, "end", name_of(estimate.estimator));
-  const Value& value = estimate.value;
+  const offline::Value& value = estimate.value;
   if (!std::isfinite(value.value)) return text + text_at(right + 12.0, y + 4.0, "start", "-");
   if (std::isfinite(value.interval.low)) {
     append(text, "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"3\"/>\n",
@@ -87,7 +85,7 @@ std::string evaluation_svg(const EvaluationReport& report) {
       "log "
       "earned itself\">\n",
       width, height);
-  const Value& log = report.log().log;
+  const offline::Value& log = report.log().log;
   if (std::isfinite(log.interval.low)) {
     append(
         text,
@@ -102,7 +100,7 @@ std::string evaluation_svg(const EvaluationReport& report) {
   for (const Evaluated& result : report.results) {
     text += text_at(6.0, y + head_height - 12.0, "start", label_of(report, result), " font-weight=\"600\"");
     y += head_height;
-    for (const Estimate& each : result.summary.estimates) {
+    for (const offline::Estimate& each : result.summary.estimates) {
       text += row_at(y + row_height / 2.0 - 4.0, axis, each, colour_of(result.policy));
       y += row_height;
     }

@@ -8,7 +8,6 @@
 namespace goblin::report {
 namespace {
 
-using offline::Estimate;
 using offline::Evaluated;
 using offline::Interval;
 
@@ -82,7 +81,7 @@ std::string estimates_of(const EvaluationReport& report) {
       evaluation_svg(report));
   std::vector<std::vector<std::string>> rows;
   for (const Evaluated& result : report.results) {
-    for (const Estimate& each : result.summary.estimates) {
+    for (const offline::Estimate& each : result.summary.estimates) {
       const bool by_this = each.estimator == offline::Estimator::dr;
       rows.push_back(
           {name_cell(report, result), text_cell(name_of(each.estimator)),

@@ -11,11 +11,10 @@
 namespace goblin::report {
 namespace {
 
-using offline::Estimate;
 using offline::Evaluated;
 using offline::Interval;
 
-const Estimate& of(const Evaluated& result, offline::Estimator estimator) {
+const offline::Estimate& of(const Evaluated& result, offline::Estimator estimator) {
   return result.summary.estimates[static_cast<std::size_t>(estimator)];
 }
 
@@ -70,7 +69,7 @@ std::string answer_of(const EvaluationReport& report, const Evaluated& result) {
                 : "not surely better or worse than",
         summary.prediction.squared_error, summary.prediction.mean_error);
   }
-  const Estimate& dr = of(result, offline::Estimator::dr);
+  const offline::Estimate& dr = of(result, offline::Estimator::dr);
   const std::string_view verdict = verdict_of(result);
   const std::string_view begin = verdict == "more"   ? "would earn more than the log"
                                  : verdict == "less" ? "would earn less than the log"
@@ -99,7 +98,7 @@ std::string evaluation_table(const EvaluationReport& report) {
     std::vector<TableRow> rows = {
         {"policy", "exploration", "estimator", "value", "95 % interval", "minus the log", "interval"}};
     for (const Evaluated& result : report.results) {
-      for (const Estimate& each : result.summary.estimates) {
+      for (const offline::Estimate& each : result.summary.estimates) {
         rows.push_back({result.policy, result.exploration, std::string(name_of(each.estimator)),
                         std::isfinite(each.value.value) ? fmt::format("{:.4g}", each.value.value) : "-",
                         interval_text(each.value.interval), signed_number(each.gain.value),
@@ -138,7 +137,7 @@ void write_evaluation_csv(std::ostream& out, const EvaluationReport& report) {
   out << fmt::format("log,,log,{},,,,{},{}\n", csv_value(log.log), csv_interval(log.log_bernstein),
                      csv_interval(log.log_clopper_pearson));
   for (const Evaluated& result : report.results) {
-    for (const Estimate& each : result.summary.estimates) {
+    for (const offline::Estimate& each : result.summary.estimates) {
       out << fmt::format("{},{},{},{},{},{},{}\n", result.policy, result.exploration, name_of(each.estimator),
                          csv_value(each.value), csv_value(each.gain), csv_interval(each.bernstein),
                          csv_interval(each.clopper_pearson));
