@@ -183,16 +183,4 @@ void add_to(Json& object, const BanditSummary& summary, std::size_t new_users) {
 
 bool has_local(const BanditSummary& summary) { return count_of(summary, EngineKind::local) > 0; }
 
-bool NewUsers::is_new(std::string_view name) const {
-  if (bandit_.has_user(name)) return false;
-  const std::size_t count = bandit_.user_count();
-  if (!named_ && number_named(name) != count) {
-    throw std::invalid_argument(
-        fmt::format("'user' is '{}' (must be a whole number, at most {}: this bandit's users have no names, and {} "
-                    "would be the next new one)",
-                    name, count, count));
-  }
-  return true;
-}
-
 }  // namespace goblin::app

@@ -27,14 +27,14 @@ namespace {
 /// The terminal shows this many clusters at most, the largest; --json lists all.
 constexpr std::size_t clusters_shown = 20;
 
-constexpr const char* examples =
+constexpr const char* cluster_examples =
     "Examples:\n"
     "  printf 'ann\\tbob\\nbob\\tcat\\ncat\\tann\\ndan\\teve\\neve\\tfay\\nfay\\tdan\\ncat\\tdan\\n' > edges.tsv\n"
     "  goblin cluster --graph edges.tsv --clusters 2 --out labels.tsv\n"
     "  goblin cluster --graph edges.tsv --labels labels.tsv --json\n"
     "  goblin cluster --graph edges.tsv --cluster-size 3 --max-size 4 --compare\n";
 
-struct Request {
+struct ClusterRequest {
   std::string graph_file;
   EdgeFileOptions edges;
   std::string labels_file;
@@ -82,7 +82,7 @@ void print_json(const Graph& graph, const Json& rest) {
   fmt::print("{}\n", json_text(json));
 }
 
-void print_graph(const Request& request, const Graph& graph) {
+void print_graph(const ClusterRequest& request, const Graph& graph) {
   const std::size_t components = graph.components().count();
   fmt::print("graph           {}: {} nodes, {} edges, {} component{}\n", request.graph_file, graph.node_count(),
              graph.edge_count(), components, components == 1 ? "" : "s");
@@ -138,7 +138,7 @@ std::pair<Row, std::vector<NodeId>> run_method(const Graph& graph, const cluster
   return {std::move(row), std::move(clustering.labels)};
 }
 
-void compare(const Request& request, const Graph& graph) {
+void compare(const ClusterRequest& request, const Graph& graph) {
   std::vector<Row> rows;
   for (const auto method : {cluster::Method::ncut, cluster::Method::metis}) {
     cluster::Options options = request.options;
@@ -162,7 +162,7 @@ void compare(const Request& request, const Graph& graph) {
 }
 
 /// Measures the clustering of a label file. Its users without friends join the graph.
-void evaluate(const Request& request, const Graph& graph) {
+void evaluate(const ClusterRequest& request, const Graph& graph) {
   const auto labelled = read_label_file(request.labels_file, graph);
   const Labels& labels = labelled.second;
   const Row row{
@@ -183,7 +183,7 @@ void write_out(const std::string& file, const Graph& graph, const std::vector<No
   if (!out) throw std::runtime_error(fmt::format("{}: the file cannot be written", file));
 }
 
-void cluster_graph(const Request& request, const Graph& graph) {
+void cluster_graph(const ClusterRequest& request, const Graph& graph) {
   const auto result = run_method(graph, request.options);
   if (!request.out_file.empty()) write_out(request.out_file, graph, result.second);
   const auto name = [](std::size_t cluster) { return std::to_string(cluster); };
@@ -197,7 +197,7 @@ void cluster_graph(const Request& request, const Graph& graph) {
   }
 }
 
-void run(const Request& request) {
+void run(const ClusterRequest& request) {
   const Graph graph = read_edge_file(request.graph_file, request.edges);
   if (graph.node_count() == 0) throw DataError(request.graph_file, 0, "an empty graph (no line with an edge)");
   if (!request.labels_file.empty()) {
@@ -212,10 +212,10 @@ void run(const Request& request) {
 }  // namespace
 
 void add_cluster(CLI::App& app) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ClusterRequest>();
   cluster::Options& options = request->options;
   CLI::App* command = app.add_subcommand("cluster", "Cluster a graph: a small normalized cut, METIS, or components");
-  command->footer(examples);
+  command->footer(cluster_examples);
   command->add_option("--graph", request->graph_file, "Edges: user <tab> user [<tab> weight]")->required();
   auto* self_loops = add_drop_self_loops(*command, request->edges);
   auto* labels =

@@ -18,7 +18,7 @@
 namespace goblin::app {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* data_examples =
     "Examples:\n"
     "  goblin data fetch lastfm --data datasets\n"
     "  goblin data fetch lastfm --data datasets --from hetrec2011-lastfm-2k.zip\n"
@@ -225,7 +225,7 @@ void show_stats(const StatsRequest& request) {
 void add_stats(CLI::App& data) {
   auto request = std::make_shared<StatsRequest>();
   CLI::App* command = data.add_subcommand("stats", "The paper's table of the datasets beside the paper's own figures");
-  command->footer(examples);
+  command->footer(data_examples);
   add_data_folder(*command, request->data);
   add_cache_options(*command, request->data);
   add_reading(*command, request->data);
@@ -244,7 +244,7 @@ void add_fetch(CLI::App& data) {
   };
   auto asked = std::make_shared<Asked>();
   CLI::App* command = data.add_subcommand("fetch", "Download a dataset, check its files and unpack them");
-  command->footer(examples);
+  command->footer(data_examples);
   command->add_option("dataset", asked->fetch.dataset, "lastfm or delicious")
       ->required()
       ->check(CLI::IsMember({"lastfm", "delicious"}));
@@ -269,7 +269,7 @@ void add_fetch(CLI::App& data) {
 
 void add_data(CLI::App& app) {
   CLI::App* command = app.add_subcommand("data", "Download, check and describe the datasets");
-  command->footer(examples);
+  command->footer(data_examples);
   command->require_subcommand(1);
   add_stats(*command);
   add_fetch(*command);

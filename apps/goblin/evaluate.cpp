@@ -8,6 +8,7 @@
 #include "goblin/report/evaluate.hpp"
 #include "jobs.hpp"
 #include "json.hpp"
+#include "new_users.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "saving.hpp"
@@ -207,7 +208,7 @@ void evaluate(std::vector<offline::Evaluation>& evaluations, LogLines& lines, co
 
 namespace {
 
-struct Request {
+struct EvaluateRequest {
   BanditRequest bandit;
   BanditLists bandits;
   std::string events;
@@ -324,7 +325,7 @@ std::size_t dimension_in(LogLines& lines) {
   }
 }
 
-void run(const Request& request, const std::string& command) {
+void run(const EvaluateRequest& request, const std::string& command) {
   const StopOnSignal stop;
   InterruptibleInput input;
   std::ifstream file;
@@ -407,7 +408,7 @@ void run(const Request& request, const std::string& command) {
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<EvaluateRequest>();
   auto* command = app.add_subcommand("evaluate", "Say what policies would have earned, from a log of other decisions");
   command->footer(
       "The log has a JSON object a line: what could have been shown, which of it was, what that earned, and how\n"

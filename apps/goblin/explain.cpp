@@ -21,7 +21,7 @@
 namespace goblin::app {
 namespace {
 
-struct Request {
+struct ExplainRequest {
   std::string load;
   std::string user;
   std::string context;
@@ -63,7 +63,7 @@ Json json_of(const Explanation& explanation, const report::NameOf& name_of) {
   return json;
 }
 
-void run(const Request& request) {
+void run(const ExplainRequest& request) {
   const std::vector<double> context = numbers_of(request.context);
   if (!std::filesystem::exists(request.load)) {
     throw DataError(request.load, 0, "there is no such file (must be a saved bandit: goblin fit --save writes one)");
@@ -84,7 +84,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<ExplainRequest>();
   auto* command = app.add_subcommand("explain", "Say whose rewards an estimate came from");
   command->footer(
       "Example:\n"

@@ -1,6 +1,7 @@
 #include "fit.hpp"
 
 #include "goblin/error.hpp"
+#include "new_users.hpp"
 #include "reward_batch.hpp"
 
 #include <algorithm>

@@ -21,7 +21,7 @@
 namespace goblin::app {
 namespace {
 
-struct Request {
+struct FitRequest {
   BanditRequest bandit;
   std::string events;
   std::string save;
@@ -55,7 +55,7 @@ std::uint64_t size_of(const std::string& path) {
 }
 
 /// Whatever ends it, what was learned up to there is saved, and only then reported.
-void run(const Request& request) {
+void run(const FitRequest& request) {
   if (std::error_code missing;
       request.events != "-" && std::filesystem::equivalent(request.events, request.save, missing)) {
     throw std::invalid_argument(fmt::format("--save: {} is the log (must be another file)", request.save));
@@ -92,7 +92,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_fit(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<FitRequest>();
   auto* command = app.add_subcommand("fit", "Learn the rewards of a log, as fast as it goes, and save the bandit");
   command->footer(
       "The log has a JSON object a line:\n"

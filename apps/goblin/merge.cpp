@@ -15,13 +15,13 @@
 namespace goblin::app {
 namespace {
 
-struct Request {
+struct MergeRequest {
   std::vector<std::string> models;
   std::string save;
   std::size_t threads = 0;
 };
 
-void run(const Request& request) {
+void run(const MergeRequest& request) {
   check_can_be_saved(request.save);
   Bandit bandit = Bandit::load(request.models.front());
   bandit.set_threads(request.threads);
@@ -47,7 +47,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_merge(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<MergeRequest>();
   auto* command = app.add_subcommand("merge", "Make one bandit of several that learned parts of a log");
   command->footer(
       "All must have the same policy, users, edges, clusters, dimension, ridges, coupling and options of the policy; "

@@ -15,8 +15,8 @@
 namespace goblin::app {
 namespace {
 
-void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& content,
-                RandomLog& written) {
+void write_new_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& content,
+                    RandomLog& written) {
   std::ofstream out(path, std::ios::binary);
   if (out) content(out);
   out.close();
@@ -54,11 +54,11 @@ RandomLog write_random_log(const world::World& world, std::uint64_t rounds, cons
   if (failed)
     throw std::runtime_error(fmt::format("{}: the folder cannot be made: {}", folder.string(), failed.message()));
   RandomLog written;
-  write_file(
+  write_new_file(
       folder / "edges.tsv", [&](std::ostream& out) { write_edges(out, world.graph()); }, written);
   if (world.items() != nullptr) {
     const auto content = [&](std::ostream& out) { data::write_items(out, *world.items(), *world.item_contexts()); };
-    write_file(folder / "items.tsv", content, written);
+    write_new_file(folder / "items.tsv", content, written);
   }
   const std::uint64_t seed = Random(world.seed(), world.repetition(), world::choice_stream).bits();
   world::Round round;
@@ -75,7 +75,7 @@ RandomLog write_random_log(const world::World& world, std::uint64_t rounds, cons
       written.mean_reward += (round.payoffs[action] - written.mean_reward) / static_cast<double>(written.decisions);
     }
   };
-  write_file(folder / "log.jsonl", decide, written);
+  write_new_file(folder / "log.jsonl", decide, written);
   return written;
 }
 

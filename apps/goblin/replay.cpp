@@ -3,6 +3,7 @@
 #include "events.hpp"
 #include "goblin/error.hpp"
 #include "json.hpp"
+#include "new_users.hpp"
 #include "oracle/printed_algorithm.hpp"
 #include "reward_batch.hpp"
 

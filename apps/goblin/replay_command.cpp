@@ -18,7 +18,7 @@
 namespace goblin::app {
 namespace {
 
-struct Request {
+struct ReplayRequest {
   BanditRequest bandit;
   std::string save;
   std::uint64_t seed = 0;
@@ -51,7 +51,7 @@ void print_summary(const Bandit& bandit, const ReplaySummary& replayed, bool jso
 
 /// Replays standard input. Whatever ends it (the end of the log, a bad line, a signal, a closed pipe), what was learned
 /// up to there is saved, and only then reported: standard error may be closed as well.
-void run(const Request& request) {
+void run(const ReplayRequest& request) {
   if (!request.save.empty()) check_can_be_saved(request.save);
   const auto items = read_items(request.bandit.items);
   Bandit bandit = make_bandit(request.bandit, items.get());
@@ -87,7 +87,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_replay(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<ReplayRequest>();
   auto* command = app.add_subcommand("replay", "Replay a recorded log, decision by decision");
   command->footer(
       "Events come on standard input and decisions go to standard output, one JSON object a line; a summary goes to\n"

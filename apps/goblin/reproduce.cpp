@@ -31,7 +31,7 @@
 namespace goblin::app {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* reproduce_examples =
     "A run that was stopped goes on where it was: finished simulations are kept under OUT/cells.\n\n"
     "Examples:\n"
     "  goblin reproduce cliques --quick\n"
@@ -65,7 +65,7 @@ CLI::Validator shard_text() {
           ""};
 }
 
-experiment::paper::Options options_of(const ReproduceRequest& request) {
+experiment::paper::Options paper_options(const ReproduceRequest& request) {
   experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
   const auto wanted = [&](const char* part) { return request.part == part || request.part == "all"; };
   options.cliques = wanted("cliques");
@@ -174,7 +174,7 @@ void print_next(const ReproduceRequest& request) {
 
 void reproduce_paper(const ReproduceRequest& request) {
   if (request.shard.count == 1) check_gnuplot();  // a shard may never come to the page
-  const auto plan = experiment::paper::plan(options_of(request));
+  const auto plan = experiment::paper::plan(paper_options(request));
   const std::filesystem::path out = request.out;
   if (!request.json) print_plan(plan, request);
   std::fflush(stdout);
@@ -369,13 +369,13 @@ void reproduce(const ReproduceRequest& request) {
 
 std::vector<experiment::Condition> conditions_of(const ReproduceRequest& request) {
   if (request.part == "rivals") return rivals_conditions(request);
-  return experiment::paper::plan(options_of(request)).conditions();
+  return experiment::paper::plan(paper_options(request)).conditions();
 }
 
 void add_reproduce(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("reproduce", "Run the paper's experiments, or compare its rivals, and write a report");
-  command->footer(examples);
+  command->footer(reproduce_examples);
   command->callback([request = add_reproduce_options(*command)] { reproduce(*request); });
 }
 

@@ -17,7 +17,7 @@
 namespace goblin::app {
 namespace {
 
-experiment::rivals::Options options_of(const ReproduceRequest& request) {
+experiment::rivals::Options rivals_options(const ReproduceRequest& request) {
   experiment::rivals::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
   const auto readings = readings_of(request);
   if (request.data.folder.empty()) return options;
@@ -94,12 +94,12 @@ Json json_of(const report::RivalsReport& report, const ReproduceRequest& request
 }  // namespace
 
 std::vector<experiment::Condition> rivals_conditions(const ReproduceRequest& request) {
-  return experiment::rivals::plan(options_of(request)).conditions();
+  return experiment::rivals::plan(rivals_options(request)).conditions();
 }
 
 void reproduce_rivals(const ReproduceRequest& request) {
   if (request.shard.count == 1) check_gnuplot();  // a shard may never come to the page
-  const auto plan = experiment::rivals::plan(options_of(request));
+  const auto plan = experiment::rivals::plan(rivals_options(request));
   const std::filesystem::path out = request.out;
   if (!request.json) print_plan(plan, request);
   std::fflush(stdout);

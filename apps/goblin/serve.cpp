@@ -31,7 +31,7 @@ namespace {
 
 using serve::JsonLog;
 
-struct Request {
+struct ServeRequest {
   BanditRequest bandit;
   serve::ServiceOptions service;
   serve::ServerOptions server;
@@ -86,7 +86,7 @@ std::optional<double> default_reward_named(std::string_view text) {
 }
 
 /// The options as the service and the server take them. Throws std::invalid_argument.
-void complete(Request& request) {
+void complete(ServeRequest& request) {
   auto& service = request.service;
   auto& server = request.server;
   service.store = request.store;
@@ -134,7 +134,7 @@ struct Demo {
 };
 
 /// The demo takes the place of the files that a user has.
-std::unique_ptr<Demo> demo_of(Request& request) {
+std::unique_ptr<Demo> demo_of(ServeRequest& request) {
   if (!request.demo) return nullptr;
   auto demo = std::make_unique<Demo>();
   request.bandit.graph = demo->folder.graph();
@@ -143,7 +143,7 @@ std::unique_ptr<Demo> demo_of(Request& request) {
   return demo;
 }
 
-void run(Request& request) {
+void run(ServeRequest& request) {
   const auto demo = demo_of(request);
   if (request.store.empty()) throw CLI::RequiredError("--store");
   check_bandit_options(request.bandit);
@@ -193,7 +193,7 @@ CLI::Option* add_limit(CLI::App& command, const char* name, std::size_t& value, 
 }  // namespace
 
 void add_serve(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<ServeRequest>();
   auto* command = app.add_subcommand("serve", "Decide and learn over HTTP; what was acknowledged survives a crash");
   command->footer(
       "Example:\n"

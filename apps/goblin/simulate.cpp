@@ -32,7 +32,7 @@
 namespace goblin::app {
 namespace {
 
-constexpr const char* examples =
+constexpr const char* simulate_examples =
     "Examples:\n"
     "  goblin simulate --world cliques --policy linucb-sin linucb-ind gob.lin --payoff-noise 0.25 --rounds 5000\n"
     "  goblin simulate --world lastfm --data DIR --policy gob.lin.macro --clusters 50 --alpha 0.1 --repetitions 5\n"
@@ -50,7 +50,7 @@ std::vector<std::string> usual_policies() {
   return names;
 }
 
-struct Request {
+struct SimulateRequest {
   std::string world = "cliques";
   std::vector<std::string> policies = usual_policies();
   std::vector<double> alphas = {0.1};
@@ -92,7 +92,7 @@ data::ItemFields item_fields_named(const std::string& name) {
   return name == "tags" ? data::ItemFields::tags : data::ItemFields::automatic;
 }
 
-WorldMaker catalogue_maker(const Request& request) {
+WorldMaker catalogue_maker(const SimulateRequest& request) {
   const std::string folder = request.data.required_folder();
   data::Dataset read;
   if (request.world == "files") {
@@ -112,7 +112,7 @@ WorldMaker catalogue_maker(const Request& request) {
   };
 }
 
-WorldMaker linear_maker(const Request& request) {
+WorldMaker linear_maker(const SimulateRequest& request) {
   if (request.graph_file.empty()) throw CLI::RequiredError("--graph (for --world linear)");
   const Graph graph = read_edge_file(request.graph_file, request.edges);
   if (graph.node_count() == 0) throw DataError(request.graph_file, 0, "an empty graph (no line with an edge)");
@@ -127,7 +127,7 @@ WorldMaker linear_maker(const Request& request) {
   };
 }
 
-WorldMaker cliques_maker(const Request& request) {
+WorldMaker cliques_maker(const SimulateRequest& request) {
   world::CliquesOptions options{.cliques = request.cliques,
                                 .size = request.clique_size,
                                 .dimension = request.data.contexts.dimension,
@@ -142,13 +142,13 @@ WorldMaker cliques_maker(const Request& request) {
   };
 }
 
-WorldMaker world_maker(const Request& request) {
+WorldMaker world_maker(const SimulateRequest& request) {
   if (request.world == "cliques") return cliques_maker(request);
   if (request.world == "linear") return linear_maker(request);
   return catalogue_maker(request);
 }
 
-std::vector<NodeId> clusters_for(const Request& request, const Graph& graph) {
+std::vector<NodeId> clusters_for(const SimulateRequest& request, const Graph& graph) {
   if (request.labels_file.empty()) {
     const cluster::Options options{
         .clusters = request.clusters, .cluster_size = request.cluster_size, .seed = request.seed};
@@ -163,7 +163,7 @@ std::vector<NodeId> clusters_for(const Request& request, const Graph& graph) {
 }
 
 /// The worlds of all repetitions. Only the graph of cliques changes with the repetition, and with it its clusters.
-std::vector<experiment::Stage> make_stages(const Request& request, bool clustered) {
+std::vector<experiment::Stage> make_stages(const SimulateRequest& request, bool clustered) {
   const WorldMaker make = world_maker(request);
   std::vector<experiment::Stage> stages;
   for (std::uint64_t repetition = 0; repetition < request.repetitions; ++repetition) {
@@ -199,7 +199,8 @@ Json json_of(const experiment::Result& result) {
           {"exploration", name_of(result.exploration)}};
 }
 
-void print_results(const Request& request, const world::World& world, const std::vector<experiment::Result>& results) {
+void print_results(const SimulateRequest& request, const world::World& world,
+                   const std::vector<experiment::Result>& results) {
   if (!request.json) {
     fmt::print("{}: {} users, {} edges, contexts of {} numbers, seed {}\n\n{}", world.name(),
                world.graph().node_count(), world.graph().edge_count(), world.dimension(), request.seed,
@@ -219,7 +220,7 @@ void print_results(const Request& request, const world::World& world, const std:
                                 {"results", std::move(list)}}));
 }
 
-std::vector<Exploration> explorations_of(const Request& request) {
+std::vector<Exploration> explorations_of(const SimulateRequest& request) {
   std::vector<Exploration> all;
   for (const std::string& text : request.explorations) all.push_back(exploration_named(text));
   if (!all.empty()) return all;
@@ -227,7 +228,7 @@ std::vector<Exploration> explorations_of(const Request& request) {
   return all;
 }
 
-void run(const Request& request) {
+void run(const SimulateRequest& request) {
   std::vector<Policy> policies;
   for (const std::string& name : request.policies) policies.push_back(policy_named(name));
   BanditOptions bandit = request.bandit;
@@ -283,7 +284,7 @@ void run(const Request& request) {
 }
 
 /// Plays nobody: what a choice at random shows is written down.
-void write_log(const Request& request) {
+void write_log(const SimulateRequest& request) {
   const auto world = world_maker(request)(0);
   const RandomLog log = write_random_log(*world, request.rounds, request.log_folder);
   if (request.json) {
@@ -311,9 +312,9 @@ struct WorldOption {
 }  // namespace
 
 void add_simulate(CLI::App& app) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<SimulateRequest>();
   CLI::App* command = app.add_subcommand("simulate", "Play policies in a world and compare what they earn");
-  command->footer(examples);
+  command->footer(simulate_examples);
   command->add_option("--world", request->world, "What to play in")
       ->capture_default_str()
       ->check(CLI::IsMember({"cliques", "lastfm", "delicious", "linear", "files"}));

@@ -31,7 +31,7 @@
 namespace goblin::app {
 namespace {
 
-struct Request {
+struct TuneRequest {
   std::string graph;
   EdgeFileOptions edges;
   std::string events;
@@ -104,7 +104,7 @@ DataError too_few(const std::string& name, const Log& log) {
 /// Takes the rewards of a log one after the other. Users go by name.
 class LogReader {
  public:
-  LogReader(const Request& request, std::string name, Log& log)
+  LogReader(const TuneRequest& request, std::string name, Log& log)
       : request_(request), name_(std::move(name)), log_(log), names_(log.graph.names()) {}
 
   void take(const RewardBlock& block, const RewardFormat& format) {
@@ -160,14 +160,14 @@ class LogReader {
                     fmt::format("{} ({} {} {})", reason, of_one ? "at" : "after", unit, place + (of_one ? 1 : 0)));
   }
 
-  const Request& request_;
+  const TuneRequest& request_;
   std::string name_;
   Log& log_;
   Names names_;
   std::size_t start_ = 0;  // where the block begins in the log
 };
 
-Log read_log(const Request& request) {
+Log read_log(const TuneRequest& request) {
   Log log;
   log.graph = read_edge_file(request.graph, request.edges);
   if (!request.labels.empty()) std::tie(log.graph, log.labels) = read_label_file(request.labels, log.graph);
@@ -219,7 +219,7 @@ std::optional<double> probability_of(const Event& event, std::size_t candidates,
 /// Reads a log again, line by line, with the candidates that read_log leaves out because they take much memory.
 class RoundReader {
  public:
-  RoundReader(const Request& request, const Log& log)
+  RoundReader(const TuneRequest& request, const Log& log)
       : request_(request),
         log_(log),
         dimension_(log.dimension - (request.intercept ? 1 : 0)),
@@ -278,7 +278,7 @@ class RoundReader {
     return contexts_;
   }
 
-  const Request& request_;
+  const TuneRequest& request_;
   const Log& log_;
   std::size_t dimension_;
   EventReader reader_;
@@ -286,7 +286,7 @@ class RoundReader {
 };
 
 /// The files, as every command has them.
-std::string files_of(const Request& request, bool with_labels) {
+std::string files_of(const TuneRequest& request, bool with_labels) {
   std::string text = " --graph " + shell_word(request.graph);
   if (request.edges.drop_self_loops) text += " --drop-self-loops";
   if (with_labels && !request.labels.empty()) text += " --labels " + shell_word(request.labels);
@@ -295,7 +295,7 @@ std::string files_of(const Request& request, bool with_labels) {
   return text;
 }
 
-std::string command_of(const Request& request) {
+std::string command_of(const TuneRequest& request) {
   std::string text = "goblin tune" + files_of(request, true) + " --events " + shell_word(request.events);
   for (const std::string& policy : request.policies) text += " --policy " + policy;
   if (request.unknown != "error") text += " --unknown " + request.unknown;
@@ -309,7 +309,7 @@ std::string command_of(const Request& request) {
 }
 
 /// The options of a bandit with the settings that were found.
-std::string settings_of(const Request& request, const offline::TunedPolicy& tuned, std::size_t dimension) {
+std::string settings_of(const TuneRequest& request, const offline::TunedPolicy& tuned, std::size_t dimension) {
   std::string text = files_of(request, uses_clusters(tuned.policy));
   text += fmt::format(" --dimension {} --policy {} --ridge {:.4g}", dimension - (request.intercept ? 1 : 0),
                       name_of(tuned.policy), tuned.ridge);
@@ -318,7 +318,7 @@ std::string settings_of(const Request& request, const offline::TunedPolicy& tune
   return text + fmt::format(" --alpha {:.4g}", tuned.alpha);
 }
 
-std::vector<std::string> ready_commands(const Request& request, const offline::TuneResult& result) {
+std::vector<std::string> ready_commands(const TuneRequest& request, const offline::TuneResult& result) {
   const std::string settings = settings_of(request, result.policies[result.best], result.dimension);
   const std::string events = request.events == "-" ? "log.jsonl" : shell_word(request.events);
   return {fmt::format("goblin fit{} --events {} --save model.goblin", settings, events),
@@ -377,7 +377,7 @@ Json json_of(const std::vector<offline::GroupGain>& groups) {
   return list;
 }
 
-Json json_of(const Request& request, const offline::TuneResult& result, const Log& log,
+Json json_of(const TuneRequest& request, const offline::TuneResult& result, const Log& log,
              const std::vector<std::string>& ready) {
   Json policies = Json::array();
   for (const auto& tuned : result.policies) {
@@ -419,7 +419,7 @@ Json json_of(const Request& request, const offline::TuneResult& result, const Lo
 /// Ends a tuning when a signal comes.
 struct Interrupted : std::exception {};
 
-offline::TuneResult tune(const Request& request, const Log& log) {
+offline::TuneResult tune(const TuneRequest& request, const Log& log) {
   offline::TuneOptions options = request.options;
   options.dimension = log.dimension;
   options.clusters = log.labels.of;
@@ -444,7 +444,7 @@ offline::TuneResult tune(const Request& request, const Log& log) {
   }
 }
 
-void write_report(const Request& request, const offline::TuneResult& result, const Json& json,
+void write_report(const TuneRequest& request, const offline::TuneResult& result, const Json& json,
                   const std::vector<std::string>& ready) {
   const std::filesystem::path out = request.out;
   std::filesystem::create_directories(out / "figures");
@@ -457,7 +457,7 @@ void write_report(const Request& request, const offline::TuneResult& result, con
   write_file(out / "tune.html", [&](std::ostream& file) { file << report::tune_page(report); });
 }
 
-void run(const Request& request) {
+void run(const TuneRequest& request) {
   if (!request.out.empty()) check_gnuplot();
   const StopOnSignal stop;
   const auto stopped = [] {
@@ -487,7 +487,7 @@ void run(const Request& request) {
 }  // namespace
 
 void add_tune(CLI::App& app) {
-  auto options = std::make_shared<Request>();
+  auto options = std::make_shared<TuneRequest>();
   auto* command = app.add_subcommand("tune", "Find settings for a log, and whether its graph helps");
   command->footer(
       "The log is one of goblin fit: JSON lines, of which every reward is taken ('context' and 'reward', or a "
