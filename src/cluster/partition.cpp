@@ -103,11 +103,11 @@ std::vector<NodeId> by_components(const Graph& graph, const Options& options) {
 
 /// Numbers the clusters in the order of their lowest node.
 void number_by_lowest_node(std::vector<NodeId>& labels) {
-  constexpr NodeId unseen = std::numeric_limits<NodeId>::max();
-  std::vector<NodeId> number(labels.size(), unseen);
+  constexpr NodeId none = std::numeric_limits<NodeId>::max();
+  std::vector<NodeId> number(labels.size(), none);
   NodeId count = 0;
   for (NodeId& label : labels) {
-    if (number[label] == unseen) number[label] = count++;
+    if (number[label] == none) number[label] = count++;
     label = number[label];
   }
 }
