@@ -21,6 +21,14 @@ constexpr std::size_t most_digits = 15;
 
 bool is_space(char one) { return one == ' ' || one == '\t' || one == '\n' || one == '\r'; }
 
+/// The value of eight digits, each in a byte of its own, the first one lowest.
+std::uint64_t value_of(std::uint64_t digits) {
+  digits = digits * 10 + (digits >> 8U);
+  constexpr std::uint64_t mask = 0x000000FF000000FFU;
+  digits = ((digits & mask) * 0x000F424000000064U + ((digits >> 16U) & mask) * 0x0000271000000001U) >> 32U;
+  return digits & 0xFFFFFFFFU;
+}
+
 /// Up to eight digits at once: how many there are, and their value. Eight bytes are read.
 struct Digits {
   std::size_t count;
@@ -34,10 +42,7 @@ Digits digits_at(const char* text) {
   const auto count = others == 0 ? 8U : static_cast<unsigned>(std::countr_zero(others)) / 8U;
   if (count == 0) return {0, 0};
   bytes <<= 8U * (8U - count);  // zeros in front
-  bytes = bytes * 10 + (bytes >> 8U);
-  constexpr std::uint64_t mask = 0x000000FF000000FFU;
-  bytes = ((bytes & mask) * 0x000F424000000064U + ((bytes >> 16U) & mask) * 0x0000271000000001U) >> 32U;
-  return {count, bytes & 0xFFFFFFFFU};
+  return {count, value_of(bytes)};
 }
 
 class Reader {
@@ -54,6 +59,25 @@ class Reader {
     if (at_ >= end_ || *at_ != one) return false;
     ++at_;
     return true;
+  }
+  /// Reads numbers with one digit before their points and six behind them, as "%.6f" writes those between -1 and 1,
+  /// each with a comma behind it. How many there were, at most `most`; what follows is something else.
+  [[nodiscard]] std::size_t usual_numbers(double* out, std::size_t most) {
+    std::size_t count = 0;
+    const char* at = at_;
+    for (; count < most && end_ - at >= 10; ++count) {
+      const bool negative = *at == '-';
+      const char* const digits = at + static_cast<std::ptrdiff_t>(negative);
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, digits, 8);
+      bytes ^= 0x3030303030302E30U;  // digits become their values, the point becomes 0
+      if ((((bytes + 0x7676767676767F76U) | bytes) & 0x8080808080808080U) != 0 || digits[8] != ',') break;
+      const std::uint64_t value = value_of((bytes & ~std::uint64_t{0xFFFF}) | ((bytes & 0xFFU) << 8U));
+      out[count] = with_sign(static_cast<double>(static_cast<std::int64_t>(value)) / powers[6], negative);
+      at = digits + 9;
+    }
+    at_ = at;
+    return count;
   }
   [[nodiscard]] bool number(double& out) {
     while (at_ < end_ && is_space(*at_)) ++at_;
@@ -78,9 +102,7 @@ class Reader {
     }
     if (at_ > end_) return false;  // digits that happen to stand behind the text
     if (!has_exponent && whole + decimals <= most_digits) {
-      // The sign without a branch: nobody can predict it.
-      const double size = static_cast<double>(static_cast<std::int64_t>(value)) / powers[decimals];
-      out = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | (static_cast<std::uint64_t>(negative) << 63U));
+      out = with_sign(static_cast<double>(static_cast<std::int64_t>(value)) / powers[decimals], negative);
       return true;
     }
     const auto [stop, error] = std::from_chars(first, at_, out);
@@ -88,6 +110,10 @@ class Reader {
   }
 
  private:
+  /// The sign without a branch: nobody can predict it.
+  static double with_sign(double size, bool negative) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | (static_cast<std::uint64_t>(negative) << 63U));
+  }
   /// A digit and a point, as most numbers begin.
   [[nodiscard]] bool has_one_digit() const {
     return end_ - at_ >= 2 && at_[1] == '.' && static_cast<unsigned char>(*at_ - '0') < 10;
@@ -125,10 +151,9 @@ std::optional<std::size_t> read_number_rows(std::string_view text, std::size_t c
     if (!reader.take('[')) return std::nullopt;
     const std::size_t before = numbers.size();
     numbers.resize(before + columns);
-    for (std::size_t k = 0; k < columns; ++k) {
-      if ((k > 0 && !reader.take(',')) || !reader.number(numbers[before + k])) return std::nullopt;
+    for (std::size_t k = reader.usual_numbers(&numbers[before], columns - 1); k < columns; ++k) {
+      if (!reader.number(numbers[before + k]) || !reader.take(k + 1 < columns ? ',' : ']')) return std::nullopt;
     }
-    if (!reader.take(']')) return std::nullopt;
     if (reader.take(']')) return reader.read();
     if (!reader.take(',')) return std::nullopt;
   }

@@ -18,7 +18,7 @@ namespace goblin::serve {
 
 /// The log in a SQLite file, `FOLDER/log.sqlite`, which any SQL tool can look at, also while the server runs:
 ///
-///     log        every record; contexts are BLOBs of 8-byte numbers, lowest byte first
+///     log        every record; contexts are BLOBs, as in packed_numbers.hpp
 ///     events     names that callers gave to decisions
 ///     open       decisions that wait for their reward
 ///     rewarded   what became of the others
@@ -36,7 +36,9 @@ class SqliteStore final : public Store {
     Clocks clocks = Clocks::of_the_machine();
     std::function<void(std::string)> warn = {};  ///< called in the constructor
     std::string vfs = {};                        ///< as in Database
-    std::size_t checkpoint_pages = 4'000;        ///< of the write-ahead log, from which on a checkpoint begins
+    /// Of the write-ahead log, from which on a checkpoint begins. Commits wait for the disk behind each of them, for
+    /// about as long whether it has 500 pages or 4,000: so there are few.
+    std::size_t checkpoint_pages = 4'000;
   };
 
   /// Opens the store, or makes one. Throws LogError if it cannot be written, is of a newer version, no store at all, or

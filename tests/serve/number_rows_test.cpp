@@ -76,5 +76,35 @@ TEST(NumberRows, numbers_are_the_nearest_doubles) {
   }
 }
 
+/// Numbers with a digit before the point and six behind it are read in another way than the others.
+TEST(NumberRows, the_usual_form_is_read_as_any_other_and_what_only_looks_like_it_is_not) {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string text =
+        fmt::format("{}{}.{:06}", random() % 2 == 0 ? "-" : "", random() % 10, random() % 1'000'000);
+    double expected = 0.0;
+    std::from_chars(text.data(), text.data() + text.size(), expected);
+    const auto got = read(fmt::format("[[{0},{0}],[{0},7]]", text), 2);
+    ASSERT_TRUE(got) << text;
+    EXPECT_THAT(*got, ElementsAre(expected, expected, expected, 7));
+    EXPECT_EQ(std::signbit(got->at(1)), text[0] == '-');
+    // With one byte changed, it is what from_chars says it is, or nothing.
+    std::string other = text;
+    other[random() % other.size()] = static_cast<char>(random() % 128);
+    const auto [end, error] = std::from_chars(other.data(), other.data() + other.size(), expected);
+    const bool is_number = error == std::errc() && end == other.data() + other.size() && std::isfinite(expected);
+    const auto of_other = read(fmt::format("[[{}]]", other), 1);
+    if (of_other && is_number) {
+      EXPECT_EQ(of_other->at(0), expected) << other;
+    } else if (of_other) {  // spaces may stand around a number, and the end may come early
+      EXPECT_NE(other.find_first_of(" \t\n\r]"), std::string::npos) << other;
+    }
+  }
+  for (const char* text :
+       {"[[0.123456", "[[-0.123456", "[[0.12345:]]", "[[0,123456]]", "[[:.123456]]", "[[0./23456]]"}) {
+    EXPECT_FALSE(read(text, 1)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace goblin::serve
