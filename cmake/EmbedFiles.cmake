@@ -18,6 +18,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
       DEPENDS ${paths} ${goblin_embed_script}
       COMMENT "Embedding ${ARGN}"
       VERBATIM)
+    # Not together with others, which can be looked at before this is made.
+    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_sources(${target} PRIVATE ${source})
   endfunction()
   return()

@@ -11,7 +11,7 @@
 namespace goblin::serve {
 namespace {
 
-constexpr std::array<double, 10> powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+constexpr std::array<double, 10> decimal_powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 constexpr std::size_t long_ones = 16;
 constexpr char plain = static_cast<char>(255);
 
@@ -50,7 +50,7 @@ bool write_whole(std::span<const double> numbers, std::size_t decimals, std::str
   std::array<std::int32_t, together> whole;
   while (!numbers.empty()) {
     const std::size_t count = std::min(numbers.size(), together);
-    if (!without_points<width>(numbers.first(count), powers[decimals], whole)) return false;
+    if (!without_points<width>(numbers.first(count), decimal_powers[decimals], whole)) return false;
     for (std::size_t k = 0; k < count; ++k, out += width) std::memcpy(out, &whole[k], 4);  // lowest bytes first
     numbers = numbers.subspan(count);
   }
@@ -81,8 +81,8 @@ std::string packed(std::span<const double> numbers) {
   const std::span<const double> first = numbers.first(std::min(numbers.size(), few));
   std::array<std::int32_t, together> ignored;
   std::string bytes;
-  for (std::size_t decimals = 0; decimals < powers.size(); ++decimals) {
-    if (!without_points<4>(first, powers[decimals], ignored)) continue;
+  for (std::size_t decimals = 0; decimals < decimal_powers.size(); ++decimals) {
+    if (!without_points<4>(first, decimal_powers[decimals], ignored)) continue;
     if (write_whole<3>(numbers, decimals, bytes) || write_whole<4>(numbers, decimals, bytes)) return bytes;
   }
   return as_they_are(numbers);
@@ -103,12 +103,12 @@ std::vector<double> unpacked(std::string_view bytes) {
   if (kind == static_cast<unsigned char>(plain) && bytes.size() % 8 == 0) {
     numbers.resize(bytes.size() / 8);
     if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  } else if (kind < powers.size() && bytes.size() % 3 == 0) {
+  } else if (kind < decimal_powers.size() && bytes.size() % 3 == 0) {
     numbers.reserve(bytes.size() / 3);
-    read_whole<3>(bytes, powers[kind], numbers);
-  } else if (kind >= long_ones && kind < long_ones + powers.size() && bytes.size() % 4 == 0) {
+    read_whole<3>(bytes, decimal_powers[kind], numbers);
+  } else if (kind >= long_ones && kind < long_ones + decimal_powers.size() && bytes.size() % 4 == 0) {
     numbers.reserve(bytes.size() / 4);
-    read_whole<4>(bytes, powers[kind - long_ones], numbers);
+    read_whole<4>(bytes, decimal_powers[kind - long_ones], numbers);
   }
   return numbers;
 }
