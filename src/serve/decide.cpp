@@ -1,6 +1,7 @@
 // What select and rank do.
 #include "goblin/error.hpp"
 #include "serve/json_text.hpp"
+#include "serve/packed_numbers.hpp"
 #include "serve/refusals.hpp"
 #include "serve/service_state.hpp"
 
@@ -86,8 +87,8 @@ Problem taken(const std::string& event, const Record& other, const std::string& 
 }
 
 std::size_t bytes_of(const Record& record) {
-  return 512 + record.scores.size() + record.candidate_items.size() +
-         8 * (record.candidates.size() + record.context.size());
+  return 512 + record.scores.size() + record.candidate_items.size() + record.candidates.size() +
+         8 * record.context.size();
 }
 
 /// A decision, on its way to the disk; its caller waits.
@@ -288,7 +289,7 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
   record.scores = scores_of(work.decision.scores);
   record.event = std::move(request.event);
   if (state.options.keep_candidates) {
-    record.candidates = std::move(request.contexts);
+    if (!request.contexts.empty()) record.candidates = packed(request.contexts);
     record.candidate_items = json_of(request.items);
   }
   // A name that the caller chose may have been used before: only the writer knows. And where decisions come faster than

@@ -1,9 +1,11 @@
 #include "serve/log_page.hpp"
 
 #include "serve/json_text.hpp"
+#include "serve/packed_numbers.hpp"
 
 #include <cmath>
 #include <span>
+#include <vector>
 
 namespace goblin::serve {
 namespace {
@@ -32,9 +34,10 @@ void append_event(std::string& lines, const Record& record,
       lines += shown->candidate_items;
     } else {
       const std::size_t dimension = record.context.size();
-      for (std::size_t k = 0; k + dimension <= shown->candidates.size(); k += dimension) {
+      const std::vector<double> contexts = unpacked(shown->candidates);
+      for (std::size_t k = 0; k + dimension <= contexts.size(); k += dimension) {
         lines += k == 0 ? R"(,"contexts":[)" : ",";
-        append_numbers(lines, std::span(shown->candidates).subspan(k, dimension));
+        append_numbers(lines, std::span(contexts).subspan(k, dimension));
       }
       lines += ']';
     }

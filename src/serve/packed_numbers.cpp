@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,29 +22,40 @@ double nearest(double number) {
   return (number + no_room) - no_room;
 }
 
-/// Whether every number is a whole one, and not too large, after its point was moved by so many places.
-bool have_decimals(std::span<const double> numbers, double power) {
-  constexpr std::size_t together = 64;  // without a branch among them, so that several go at once
-  while (!numbers.empty()) {
-    bool good = true;
-    for (const double number : numbers.first(std::min(numbers.size(), together))) {
-      const double moved = nearest(number * power);
-      good &= std::abs(moved) < 2147483648.0;
-      good &= moved / power == number;
-    }
-    if (!good) return false;
-    numbers = numbers.subspan(std::min(numbers.size(), together));
+constexpr std::size_t together = 64;  // without a branch among them, so that several go at once
+
+/// The numbers without their points, if they have so many bytes and that gives every one back: at most `together`.
+template <std::size_t width>
+bool without_points(std::span<const double> numbers, double power, std::array<std::int32_t, together>& whole) {
+  constexpr double bound = width == 3 ? 8'388'608.0 : 2'147'483'648.0;
+  std::array<double, together> moved;
+  std::uint64_t difference = 0;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const double rounded = nearest(numbers[k] * power);
+    moved[k] = std::abs(rounded) < bound ? rounded : 0.0;
+    // 0 is added because it makes 0 of -0.
+    difference |= std::bit_cast<std::uint64_t>(moved[k] / power) ^ std::bit_cast<std::uint64_t>(numbers[k] + 0.0);
   }
+  if (difference != 0) return false;
+  for (std::size_t k = 0; k < numbers.size(); ++k) whole[k] = static_cast<std::int32_t>(moved[k]);
   return true;
 }
 
+/// Whether all of them could be written that way.
 template <std::size_t width>
-void write_whole(std::span<const double> numbers, double power, char* out) {
-  for (const double number : numbers) {
-    const auto whole = static_cast<std::int32_t>(nearest(number * power));
-    std::memcpy(out, &whole, width);  // lowest bytes first
-    out += width;
+bool write_whole(std::span<const double> numbers, std::size_t decimals, std::string& bytes) {
+  bytes.resize(1 + width * numbers.size() + 1);  // four bytes are written at a time
+  bytes[0] = static_cast<char>(decimals + (width == 3 ? 0 : long_ones));
+  char* out = &bytes[1];
+  std::array<std::int32_t, together> whole;
+  while (!numbers.empty()) {
+    const std::size_t count = std::min(numbers.size(), together);
+    if (!without_points<width>(numbers.first(count), powers[decimals], whole)) return false;
+    for (std::size_t k = 0; k < count; ++k, out += width) std::memcpy(out, &whole[k], 4);  // lowest bytes first
+    numbers = numbers.subspan(count);
   }
+  bytes.pop_back();
+  return true;
 }
 
 template <std::size_t width>
@@ -56,25 +68,31 @@ void read_whole(std::string_view bytes, double power, std::vector<double>& out) 
   }
 }
 
+std::string as_they_are(std::span<const double> numbers) {
+  std::string bytes(1, plain);
+  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  return bytes;
+}
+
 }  // namespace
 
 std::string packed(std::span<const double> numbers) {
-  std::size_t decimals = 0;
-  while (decimals < powers.size() && !have_decimals(numbers, powers[decimals])) ++decimals;
+  constexpr std::size_t few = 16;  // which mostly show how many decimals there are
+  const std::span<const double> first = numbers.first(std::min(numbers.size(), few));
+  std::array<std::int32_t, together> ignored;
   std::string bytes;
-  if (decimals == powers.size()) {
-    bytes.assign(1, plain);
-    bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
-    return bytes;
+  for (std::size_t decimals = 0; decimals < powers.size(); ++decimals) {
+    if (!without_points<4>(first, powers[decimals], ignored)) continue;
+    if (write_whole<3>(numbers, decimals, bytes) || write_whole<4>(numbers, decimals, bytes)) return bytes;
   }
-  const double power = powers[decimals];
-  double largest = 0.0;
-  for (const double number : numbers) largest = std::max(largest, std::abs(number));
-  const bool short_ones = nearest(largest * power) < 8'388'608.0;  // 2^23
-  bytes.resize(1 + (short_ones ? 3 : 4) * numbers.size());
-  bytes[0] = static_cast<char>(decimals + (short_ones ? 0 : long_ones));
-  short_ones ? write_whole<3>(numbers, power, bytes.data() + 1) : write_whole<4>(numbers, power, bytes.data() + 1);
-  return bytes;
+  return as_they_are(numbers);
+}
+
+std::string packed_with_signs(std::span<const double> numbers) {
+  const bool has_negative_zero = std::any_of(numbers.begin(), numbers.end(), [](double number) {
+    return std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(-0.0);
+  });
+  return has_negative_zero ? as_they_are(numbers) : packed(numbers);
 }
 
 std::vector<double> unpacked(std::string_view bytes) {

@@ -17,9 +17,10 @@ namespace goblin::serve {
 ///
 /// What comes back is the same to the bit, but for the sign of a zero: -0 comes back as 0 where others have few
 /// decimals. That changes no score and no evidence, as these are sums that begin with 0, and 0 + -0 is 0; and data that
-/// was rounded is full of -0, which would take eight bytes for every number beside it. What is learned does not come
-/// from here anyway: a decision's own context is kept in full.
+/// was rounded is full of -0, which would take eight bytes for every number beside it.
 [[nodiscard]] std::string packed(std::span<const double> numbers);
+/// The same to the bit, with -0 too, for what is learned from.
+[[nodiscard]] std::string packed_with_signs(std::span<const double> numbers);
 /// Nothing if the bytes are none of these.
 [[nodiscard]] std::vector<double> unpacked(std::string_view bytes);
 

@@ -47,11 +47,13 @@ struct Record {
   double weight = 1.0;       ///< edge
   std::uint32_t arm = 0;     ///< decision
   double probability = 1.0;  ///< decision: of what was chosen; not a number where nobody knows
-  /// decision: the candidates, one of the two: their contexts, all numbers in one block, or the items as a JSON array,
-  /// "["a","b"]". Both are empty where only what was chosen is kept, as for the places of a ranking.
-  std::vector<double> candidates = {};
+  /// decision: the candidates, one of the two: their contexts, all numbers in one block (packed_numbers.hpp), or the
+  /// items as a JSON array, "["a","b"]". Both are empty where only what was chosen is kept, as for the places of a
+  /// ranking.
+  std::string candidates = {};
   std::string candidate_items = {};
-  /// decision: the scores as a JSON array, so that who asks again gets the same answer.
+  /// decision: the scores as a JSON array, so that who asks again gets the same answer. Kept where somebody can: where
+  /// the caller named the decision.
   std::string scores = {};
   /// user: of the policies whose clusters are given; none for a new one.
   std::optional<NodeId> cluster = {};

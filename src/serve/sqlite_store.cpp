@@ -19,7 +19,10 @@ namespace goblin::serve {
 namespace {
 
 constexpr std::int64_t application = 0x676f626c;  // "gobl", in the head of the file
-constexpr std::int64_t version = 1;
+constexpr std::int64_t version = 2;
+// From this one on, contexts of records are packed. An older store goes on as it began, so that the goblin that made it
+// can still read it.
+constexpr std::int64_t version_of_packed_contexts = 2;
 
 constexpr const char* schema = R"(
 CREATE TABLE log (
@@ -30,8 +33,8 @@ CREATE TABLE log (
   decision INTEGER,             -- that a reward is for
   user TEXT, other_user TEXT, item TEXT,
   arm INTEGER, reward REAL, weight REAL, probability REAL, cluster INTEGER,
-  context BLOB,                 -- 8-byte numbers, lowest byte first
-  scores TEXT,
+  context BLOB,                 -- as in packed_numbers.hpp; in version 1: 8-byte numbers, lowest byte first
+  scores TEXT,                  -- of a decision that its caller named
   candidates                    -- TEXT: names of items, a JSON array; BLOB: contexts, as in packed_numbers.hpp
 );
 CREATE TABLE events (event TEXT PRIMARY KEY, decision INTEGER NOT NULL) WITHOUT ROWID;
@@ -57,7 +60,7 @@ constexpr std::string_view columns =
     "offset, time, kind, event, decision, user, other_user, item, arm, reward, weight, probability, cluster, context, "
     "scores";
 
-Record record_of(const Statement& row, bool with_candidates) {
+Record record_of(const Statement& row, bool packed_contexts, bool with_candidates) {
   Record record;
   record.offset = static_cast<Offset>(row.integer(0));
   record.time = row.integer(1);
@@ -72,13 +75,13 @@ Record record_of(const Statement& row, bool with_candidates) {
   record.weight = row.is_null(10) ? 1.0 : row.real(10);
   record.probability = row.is_null(11) ? std::numeric_limits<double>::quiet_NaN() : row.real(11);
   if (!row.is_null(12)) record.cluster = static_cast<NodeId>(row.integer(12));
-  record.context = row.numbers(13);
+  record.context = packed_contexts ? unpacked(row.bytes(13)) : row.numbers(13);
   record.scores = row.text(14);
   if (with_candidates) {
     if (row.is_text(15)) {
       record.candidate_items = row.text(15);
     } else {
-      record.candidates = unpacked(row.bytes(15));
+      record.candidates = row.bytes(15);
     }
   }
   return record;
@@ -121,11 +124,14 @@ bool prepare(Database& database) {
 /// The writer's connection, set up.
 struct Writer : Database {
   explicit Writer(const SqliteStore::Options& options)
-      : Database(options.folder / "log.sqlite", {.create = true, .vfs = options.vfs}), is_new(prepare(*this)) {
+      : Database(options.folder / "log.sqlite", {.create = true, .vfs = options.vfs}),
+        is_new(prepare(*this)),
+        packed_contexts(number("PRAGMA user_version") >= version_of_packed_contexts) {
     run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; "
         "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY");
   }
   bool is_new;
+  bool packed_contexts;
 };
 
 }  // namespace
@@ -194,6 +200,10 @@ struct SqliteStore::State {
         "the clock is {} days ahead of the newest record of {}; if it is wrong, stop the server and set it: decisions "
         "expire by it, and records get its time",
         clock.ahead() / day, writer.file().string()));
+  }
+
+  [[nodiscard]] Record record_of(const Statement& row, bool with_candidates) const {
+    return serve::record_of(row, writer.packed_contexts, with_candidates);
   }
 
   /// A connection that only reads, taken from those that are free or made anew.
@@ -281,26 +291,30 @@ void SqliteStore::put(Record& record) {
   record.kind == RecordKind::edge ? insert.bind(11, record.weight) : insert.bind_null(11);
   is_decision ? insert.bind(12, record.probability) : insert.bind_null(12);  // SQLite keeps no NaN: NULL
   record.cluster ? insert.bind(13, static_cast<std::int64_t>(*record.cluster)) : insert.bind_null(13);
-  record.context.empty() ? insert.bind_null(14) : insert.bind(14, std::span<const double>(record.context));
-  text(15, record.scores);
-  std::string candidates;
-  if (record.candidates.empty()) {
-    text(16, record.candidate_items);
+  std::string context;
+  if (record.context.empty()) {
+    insert.bind_null(14);
+  } else if (state.writer.packed_contexts) {
+    context = packed_with_signs(record.context);
+    insert.bind_bytes(14, context);
   } else {
-    candidates = packed(record.candidates);
-    insert.bind_bytes(16, candidates);
+    insert.bind(14, std::span<const double>(record.context));
   }
+  const auto early = early_number(record.event);
+  const bool is_named = !record.event.empty() && !early;
+  is_named ? text(15, record.scores) : insert.bind_null(15);
+  record.candidates.empty() ? text(16, record.candidate_items) : insert.bind_bytes(16, record.candidates);
   insert.run();
 
   if (is_decision) {
     state.insert_open.bind(1, offset);
     state.insert_open.bind(2, record.time);
     state.insert_open.run();
-    if (const auto early = early_number(record.event)) {
+    if (early) {
       state.insert_early.bind(1, static_cast<std::int64_t>(*early));
       state.insert_early.bind(2, offset);
       state.insert_early.run();
-    } else if (!record.event.empty()) {
+    } else if (is_named) {
       state.insert_event.bind(1, record.event);
       state.insert_event.bind(2, offset);
       state.insert_event.run();
@@ -357,7 +371,7 @@ std::optional<DecisionState> SqliteStore::find(std::string_view event) {
   state.find_decision.bind(1, number);
   const Reset again(state.find_decision);
   if (!state.find_decision.step()) return std::nullopt;
-  DecisionState found{.decision = record_of(state.find_decision, false)};
+  DecisionState found{.decision = state.record_of(state.find_decision, false)};
   // A decision that its caller named has no second name.
   if (decision_of(event) && !found.decision.event.empty()) return std::nullopt;
 
@@ -379,7 +393,7 @@ std::vector<Record> SqliteStore::overdue(std::int64_t before, std::size_t most) 
   while (records.size() < most && state.open_decisions.step() && state.open_decisions.integer(1) < before) {
     state.find_decision.bind(1, state.open_decisions.integer(0));
     const Reset again_too(state.find_decision);
-    if (state.find_decision.step()) records.push_back(record_of(state.find_decision, false));
+    if (state.find_decision.step()) records.push_back(state.record_of(state.find_decision, false));
   }
   return records;
 }
@@ -430,9 +444,9 @@ void SqliteStore::read(Offset from, const std::function<bool(const Record&)>& vi
       const Reset again(reader.from);
       std::size_t bytes = 0;
       while (piece.size() < most_records && bytes < most_bytes && reader.from.step()) {
-        piece.push_back(record_of(reader.from, true));
+        piece.push_back(state_->record_of(reader.from, true));
         const Record& last = piece.back();
-        bytes += last.candidate_items.size() + 8 * (last.candidates.size() + last.context.size());
+        bytes += last.candidate_items.size() + last.candidates.size() + 8 * last.context.size();
       }
     });
     if (piece.empty()) return;
@@ -448,7 +462,7 @@ std::optional<Record> SqliteStore::at(Offset offset) const {
     reader.from.bind(1, static_cast<std::int64_t>(offset));
     const Reset again(reader.from);
     if (!reader.from.step() || reader.from.integer(0) != static_cast<std::int64_t>(offset)) return std::nullopt;
-    return record_of(reader.from, true);
+    return state_->record_of(reader.from, true);
   });
 }
 
@@ -457,7 +471,7 @@ std::vector<Record> SqliteStore::newest(std::size_t count) const {
   state_->reading([&](State::Reader& reader) {
     reader.newest.bind(1, static_cast<std::int64_t>(count));
     const Reset again(reader.newest);
-    while (reader.newest.step()) records.push_back(record_of(reader.newest, false));
+    while (reader.newest.step()) records.push_back(state_->record_of(reader.newest, false));
   });
   return records;
 }

@@ -18,7 +18,7 @@ namespace goblin::serve {
 
 /// The log in a SQLite file, `FOLDER/log.sqlite`, which any SQL tool can look at, also while the server runs:
 ///
-///     log        every record; contexts are BLOBs of 8-byte numbers, lowest byte first
+///     log        every record; contexts are BLOBs, as in packed_numbers.hpp
 ///     events     names that callers gave to decisions
 ///     open       decisions that wait for their reward
 ///     rewarded   what became of the others

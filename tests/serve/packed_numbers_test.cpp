@@ -63,6 +63,25 @@ TEST(PackedNumbers, the_sign_of_a_zero_is_lost_and_no_sum_shows_it) {
   }
 }
 
+TEST(PackedNumbers, where_it_counts_the_sign_of_a_zero_is_kept) {
+  const std::vector<double> numbers = {-0.0, 0.25, 0.0};
+  const std::vector<double> back = unpacked(packed_with_signs(numbers));
+  EXPECT_EQ(back, numbers);
+  EXPECT_TRUE(std::signbit(back[0]));
+  EXPECT_FALSE(std::signbit(back[2]));
+  EXPECT_EQ(packed_with_signs(std::vector<double>{0.0, 0.25}), packed(std::vector<double>{0.0, 0.25}));
+}
+
+TEST(PackedNumbers, one_that_comes_late_and_needs_more_is_seen) {
+  for (const double late : {0.123456, 1.0 / 3.0, 3e9, 1e300, std::numeric_limits<double>::infinity()}) {
+    std::vector<double> numbers(1'000, 0.5);
+    numbers.back() = late;
+    EXPECT_EQ(unpacked(packed(numbers)), numbers) << late;
+  }
+  const std::vector<double> none = {0.5, std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_TRUE(std::isnan(unpacked(packed(none))[1]));
+}
+
 TEST(PackedNumbers, other_bytes_are_no_numbers) {
   EXPECT_TRUE(unpacked("").empty());
   EXPECT_TRUE(unpacked(std::string("\x06\x01\x02", 3)).empty());
