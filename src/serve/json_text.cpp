@@ -1,5 +1,6 @@
 #include "serve/json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -43,17 +44,23 @@ bool is_plain(char one) { return static_cast<unsigned char>(one) >= 0x20 && one 
 void append_string(std::string& out, std::string_view text) {
   const bool valid = simdjson::validate_utf8(text.data(), text.size());
   out += '"';
+  const auto as_it_is = [valid](char one) {
+    return is_plain(one) && (valid || static_cast<unsigned char>(one) < 0x80);
+  };
   while (!text.empty()) {
-    std::size_t size = valid || static_cast<unsigned char>(text[0]) < 0x80 ? 1 : character(text);
+    const auto other = std::find_if_not(text.begin(), text.end(), as_it_is);
+    out.append(text.begin(), other);
+    text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
+    if (text.empty()) break;
+    const std::size_t size = static_cast<unsigned char>(text[0]) < 0x80 ? 1 : character(text);
     if (size == 0) {
       out += "\xef\xbf\xbd";  // U+FFFD
-      size = 1;
-    } else if (size == 1 && !is_plain(text[0])) {
+    } else if (size == 1) {
       append_escaped(out, text[0]);
     } else {
       out += text.substr(0, size);
     }
-    text.remove_prefix(size);
+    text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   out += '"';
 }

@@ -1,5 +1,5 @@
 // Any body is a request, or a problem with a status, a type and words that are UTF-8; and what is taken keeps its
-// bounds.
+// bounds. Contexts that are read on their own are what a reader of any JSON makes of them.
 
 #include "serve/answers.hpp"
 #include "serve/requests.hpp"
@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -58,6 +61,34 @@ void check_decision(const SelectRequest& request) {
   check(request.allowed.empty() || request.allowed.size() == candidates);
 }
 
+/// The body with a space in it that means nothing, but keeps contexts from being read on their own.
+std::vector<char> read_as_a_whole(std::string_view body) {
+  std::string text(body);
+  constexpr std::string_view name = "\"contexts\"";
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + name.size())) {
+    text.insert(at + name.size(), " ");
+  }
+  std::vector<char> bytes(text.begin(), text.end());
+  bytes.resize(text.size() + body_padding);
+  return bytes;
+}
+
+bool same_bits(const std::vector<double>& one, const std::vector<double>& other) {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(double)) == 0);
+}
+
+void check_same(const Result<SelectRequest>& one, const Result<SelectRequest>& other) {
+  check(one.index() == other.index());
+  if (const auto* problem = std::get_if<Problem>(&one)) {
+    check(problem->type == std::get<Problem>(other).type);
+    return;
+  }
+  const auto& [a, b] = std::pair(std::get<SelectRequest>(one), std::get<SelectRequest>(other));
+  check(a.user == b.user && a.items == b.items && a.allowed == b.allowed && a.event == b.event && a.k == b.k);
+  check(same_bits(a.contexts, b.contexts));
+}
+
 void check_reward(const RewardRequest& request) {
   check(std::isfinite(request.reward));
   check(request.event.empty() != request.user.empty());
@@ -78,6 +109,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_decision(request);
     check(request.k >= 1 && request.k <= limits.most_candidates);
   });
+  const std::vector<char> whole = read_as_a_whole(body);
+  const std::string_view same_body(whole.data(), whole.size() - body_padding);
+  check_same(reader.select(body), reader.select(same_body));
+  check_same(reader.rank(body), reader.rank(same_body));
   check_result(reader.reward(body), check_reward);
   check_result(reader.rewards(body), [](const std::vector<Result<RewardRequest>>& each) {
     check(!each.empty() && each.size() <= limits.most_rewards);
