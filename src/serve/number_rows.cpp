@@ -60,20 +60,24 @@ class Reader {
     ++at_;
     return true;
   }
-  /// A number with one digit before its point and six behind it, as "%.6f" writes those between -1 and 1, and what
-  /// follows it. Reads nothing if another one stands there.
-  [[nodiscard]] bool usual_number(double& out) {
-    const bool negative = *at_ == '-';
-    const char* const digits = at_ + static_cast<std::ptrdiff_t>(negative);
-    if (end_ - digits < 9 || (digits[8] != ',' && digits[8] != ']')) return false;
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, digits, 8);
-    bytes ^= 0x3030303030302E30U;  // digits become their values, the point becomes 0
-    if ((((bytes + 0x7676767676767F76U) | bytes) & 0x8080808080808080U) != 0) return false;
-    const std::uint64_t value = value_of((bytes & ~std::uint64_t{0xFFFF}) | ((bytes & 0xFFU) << 8U));
-    out = with_sign(static_cast<double>(static_cast<std::int64_t>(value)) / powers[6], negative);
-    at_ = digits + 8;
-    return true;
+  /// Reads numbers with one digit before their points and six behind them, as "%.6f" writes those between -1 and 1,
+  /// each with a comma behind it. How many there were, at most `most`; what follows is something else.
+  [[nodiscard]] std::size_t usual_numbers(double* out, std::size_t most) {
+    std::size_t count = 0;
+    const char* at = at_;
+    for (; count < most && end_ - at >= 10; ++count) {
+      const bool negative = *at == '-';
+      const char* const digits = at + static_cast<std::ptrdiff_t>(negative);
+      std::uint64_t bytes = 0;
+      std::memcpy(&bytes, digits, 8);
+      bytes ^= 0x3030303030302E30U;  // digits become their values, the point becomes 0
+      if ((((bytes + 0x7676767676767F76U) | bytes) & 0x8080808080808080U) != 0 || digits[8] != ',') break;
+      const std::uint64_t value = value_of((bytes & ~std::uint64_t{0xFFFF}) | ((bytes & 0xFFU) << 8U));
+      out[count] = with_sign(static_cast<double>(static_cast<std::int64_t>(value)) / powers[6], negative);
+      at = digits + 9;
+    }
+    at_ = at;
+    return count;
   }
   [[nodiscard]] bool number(double& out) {
     while (at_ < end_ && is_space(*at_)) ++at_;
@@ -147,11 +151,9 @@ std::optional<std::size_t> read_number_rows(std::string_view text, std::size_t c
     if (!reader.take('[')) return std::nullopt;
     const std::size_t before = numbers.size();
     numbers.resize(before + columns);
-    for (std::size_t k = 0; k < columns; ++k) {
-      if (k > 0 && !reader.take(',')) return std::nullopt;
-      if (!reader.usual_number(numbers[before + k]) && !reader.number(numbers[before + k])) return std::nullopt;
+    for (std::size_t k = reader.usual_numbers(&numbers[before], columns - 1); k < columns; ++k) {
+      if (!reader.number(numbers[before + k]) || !reader.take(k + 1 < columns ? ',' : ']')) return std::nullopt;
     }
-    if (!reader.take(']')) return std::nullopt;
     if (reader.take(']')) return reader.read();
     if (!reader.take(',')) return std::nullopt;
   }
