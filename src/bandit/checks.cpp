@@ -122,11 +122,13 @@ void check_context(std::span<const double> context, const BanditOptions& options
         fmt::format("context: {} numbers (must be the dimension, {})", context.size(), options.dimension));
   }
   double squared_length = options.intercept ? 1.0 : 0.0;
-  for (std::size_t k = 0; k < context.size(); ++k) {
-    if (!std::isfinite(context[k])) {
+  for (const double number : context) squared_length += number * number;
+  // Looked at one by one only where the sum says that something may be wrong: this is asked for every candidate.
+  if (!std::isfinite(squared_length)) {
+    for (std::size_t k = 0; k < context.size(); ++k) {
+      if (std::isfinite(context[k])) continue;
       throw std::invalid_argument(fmt::format("context[{}]: {} (must be finite)", k, context[k]));
     }
-    squared_length += context[k] * context[k];
   }
   if (squared_length <= longest * longest) return;
   throw std::invalid_argument(
