@@ -55,7 +55,8 @@ std::optional<Problem> Committer::submit(std::unique_ptr<Write>& write) {
     queue_.push_back(std::move(write));
     look_at_crowd();
     // Waking costs more than writing. While the writer works it looks by itself, and what nobody waits for can lie.
-    wake = sleep_ == Sleep::deep || (sleep_ == Sleep::light && urgent_);
+    wake = sleep_ == Sleep::deep || (sleep_ == Sleep::light && urgent_) ||
+           (sleep_ == Sleep::gathering && queue_.size() >= options_.enough);
     if (wake) sleep_ = Sleep::none;
   }
   if (wake) wake_.notify_one();
@@ -117,6 +118,8 @@ void Committer::refuse_those_who_wait() {
 
 void Committer::run() {
   Writes staying;  // answered already, but not on disk
+  std::size_t last_count = 0;
+  std::chrono::steady_clock::time_point last_begin;
   for (;;) {
     Writes writes;
     std::function<void(Store&)> work;
@@ -124,6 +127,11 @@ void Committer::run() {
     bool troubled = false;
     {
       std::unique_lock lock(mutex_);
+      if (last_count >= options_.many) {
+        sleep_ = Sleep::gathering;
+        wake_.wait_until(lock, last_begin + options_.most_gathering,
+                         [&] { return stop_ || !between_.empty() || queue_.size() >= options_.enough; });
+      }
       const auto something = [&] { return stop_ || urgent_ || !between_.empty(); };
       troubled = !trouble_.empty();
       if (!something() && (troubled || !staying.empty())) {
@@ -157,6 +165,8 @@ void Committer::run() {
       last = stop_ && queue_.empty() && between_.empty();
     }
 
+    last_count = writes.size();
+    last_begin = std::chrono::steady_clock::now();
     if (!writes.empty()) {
       commit(writes);
       staying = std::move(writes);

@@ -65,6 +65,12 @@ struct CommitterOptions {
   std::size_t most_together = 1'024;  ///< writes in one transaction
   /// How long writes that nobody waits for may lie before they are written.
   std::chrono::milliseconds most_delay = std::chrono::milliseconds(3);
+  /// Where a transaction had this many writes, others are on their way, and the next one waits for them: until there
+  /// are enough, and at most so long after the one before began. A sync costs as much for one write as for a hundred.
+  /// Where few call, nobody waits.
+  std::size_t many = 16;
+  std::size_t enough = 64;
+  std::chrono::microseconds most_gathering = std::chrono::milliseconds(1);
   std::chrono::milliseconds try_again = std::chrono::milliseconds(200);
   std::function<void(std::string)> warn = {};  ///< hears of every new trouble, in the writer's thread
 };
@@ -116,8 +122,9 @@ class Committer {
   std::condition_variable wake_;
   Writes queue_;
   std::size_t bytes_ = 0;
-  bool urgent_ = false;                                         // somebody waits
-  enum class Sleep { none, light, deep } sleep_ = Sleep::none;  // light: for a while; deep: until something comes
+  bool urgent_ = false;  // somebody waits
+  /// Gathering: until there are enough; light: for a while; deep: until something comes.
+  enum class Sleep { none, gathering, light, deep } sleep_ = Sleep::none;
   bool stop_ = false;
   std::deque<std::function<void(Store&)>> between_;
   std::uint64_t commits_ = 0;

@@ -93,6 +93,58 @@ TEST_F(CommitterTest, what_came_while_it_was_busy_is_one_transaction_and_one_let
   EXPECT_EQ(two.posts, 1);
 }
 
+TEST_F(CommitterTest, after_many_the_next_transaction_waits_for_enough_and_after_few_it_does_not) {
+  std::atomic<int> answers = 0;
+  Committer committer(store_, [](auto&&...) {}, {.many = 4, .enough = 3, .most_gathering = std::chrono::hours(1)});
+  const auto submit = [&](int count) {
+    for (int k = 0; k < count; ++k) {
+      std::unique_ptr<Write> write =
+          std::make_unique<TestWrite>([](Transaction& transaction) { put_reward(transaction, 1.0); },
+                                      [&](const Problem* problem) {
+                                        EXPECT_EQ(problem, nullptr);
+                                        ++answers;
+                                      });
+      EXPECT_FALSE(committer.submit(write));
+    }
+  };
+  const auto wait_for_answers = [&](int count) {
+    while (answers < count) std::this_thread::yield();
+    EXPECT_EQ(answers, count);
+  };
+  submit(1);
+  wait_for_answers(1);
+  submit(1);
+  wait_for_answers(2);
+  hold(committer);
+  submit(4);
+  let_go();
+  wait_for_answers(6);
+  submit(2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(answers, 6) << "there are not enough";
+  submit(1);
+  wait_for_answers(9);
+  submit(1);
+  wait_for_answers(10);  // three were not many
+}
+
+TEST_F(CommitterTest, who_waits_for_others_waits_no_longer_than_said_nor_beyond_the_end) {
+  for (const std::chrono::microseconds time :
+       {std::chrono::microseconds(1'000), std::chrono::microseconds(3'600'000'000)}) {
+    std::atomic<int> answers = 0;
+    {
+      Committer committer(store_, [](auto&&...) {}, {.many = 1, .enough = 100, .most_gathering = time});
+      for (int k = 0; k < 3; ++k) {
+        std::unique_ptr<Write> write =
+            std::make_unique<TestWrite>([](Transaction&) {}, [&](const Problem*) { ++answers; });
+        EXPECT_FALSE(committer.submit(write));
+        while (time < std::chrono::seconds(1) && answers <= k) std::this_thread::yield();
+      }
+    }
+    EXPECT_EQ(answers, 3);
+  }
+}
+
 TEST_F(CommitterTest, too_many_that_wait_are_refused_with_429) {
   Committer committer(store_, [](auto&&...) {}, {.most_writes = 2});
   hold(committer);
