@@ -37,11 +37,19 @@ void append_escaped(std::string& out, char one) {
   }
 }
 
+bool is_ascii(char one) { return static_cast<unsigned char>(one) < 0x80; }
 bool is_plain(char one) { return static_cast<unsigned char>(one) >= 0x20 && one != '"' && one != '\\' && one != 0x7f; }
 
 }  // namespace
 
 void append_string(std::string& out, std::string_view text) {
+  // Most texts are names that need nothing.
+  if (std::all_of(text.begin(), text.end(), [](char one) { return is_plain(one) && is_ascii(one); })) {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   const bool valid = simdjson::validate_utf8(text.data(), text.size());
   out += '"';
   const auto as_it_is = [valid](char one) {
@@ -52,7 +60,7 @@ void append_string(std::string& out, std::string_view text) {
     out.append(text.begin(), other);
     text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
     if (text.empty()) break;
-    const std::size_t size = static_cast<unsigned char>(text[0]) < 0x80 ? 1 : character(text);
+    const std::size_t size = is_ascii(text[0]) ? 1 : character(text);
     if (size == 0) {
       out += "\xef\xbf\xbd";  // U+FFFD
     } else if (size == 1) {

@@ -418,6 +418,8 @@ std::string RequestReader::wrong_with_name(std::string_view name) const {
   if (name.size() > limits_.most_name_bytes) {
     return fmt::format("has {} bytes (must have at most {})", name.size(), limits_.most_name_bytes);
   }
+  // Most names are printable ASCII, which is UTF-8 without a look.
+  if (std::all_of(name.begin(), name.end(), [](char one) { return one >= 0x20 && one < 0x7f; })) return {};
   const auto control = std::find_if(name.begin(), name.end(),
                                     [](char one) { return static_cast<unsigned char>(one) < 0x20 || one == 0x7f; });
   if (control != name.end()) {

@@ -31,6 +31,8 @@ TEST(JsonText, texts_are_escaped_and_made_valid) {
     append_string(out, text);
     return out;
   };
+  EXPECT_EQ(written(""), R"("")");
+  EXPECT_EQ(written("item 17"), R"("item 17")");
   EXPECT_EQ(written("zoë \"1\\2\"\n\t\x01\x7f"), R"("zoë \"1\\2\"\n\t\u0001\u007f")");
   EXPECT_EQ(written("a\xff\xc3z\xc3"), "\"a\xef\xbf\xbd\xef\xbf\xbdz\xef\xbf\xbd\"");
   EXPECT_EQ(written(std::string_view("\0", 1)), R"("\u0000")");
