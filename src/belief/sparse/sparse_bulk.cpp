@@ -358,7 +358,9 @@ double SparseEngine::chunk_bytes(std::size_t columns, std::size_t threads) const
   const std::size_t groups = (columns + LaneSolver::lanes - 1) / LaneSolver::lanes;
   const auto workers = static_cast<double>(std::min(threads, groups));
   constexpr double of_a_row = LaneSolver::lanes * (2.0 * sizeof(double) + 5.0 * sizeof(float));
-  return rows * (static_cast<double>(columns) * sizeof(double) + workers * of_a_row) +
+  const std::size_t width = WideRows::width_for(columns);
+  const auto padded_columns = static_cast<double>(part_count(columns, width) * width);
+  return rows * (padded_columns * sizeof(double) + workers * of_a_row) +
          workers * 2.0 * static_cast<double>(graph().edge_count()) * sizeof(float);
 }
 
