@@ -1,6 +1,7 @@
 #pragma once
 
 #include "belief/prior_matrix.hpp"
+#include "belief/row_products.hpp"
 #include "belief/selected_inverse/elimination_plan.hpp"
 #include "belief/selected_inverse/selected_inverse.hpp"
 #include "belief/sparse/precision_solver.hpp"
@@ -19,18 +20,17 @@ namespace goblin {
 /// A = L L^T with all the fill that elimination brings, and solves with it for many right-hand sides at once.
 class PriorFactor {
  public:
-  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
   PriorFactor(const PriorMatrix& prior, EliminationPlan plan) : plan_(std::move(plan)), factor_(plan_, prior, {}, {}) {}
 
   /// False if rounding left A without a factor.
   [[nodiscard]] bool is_whole() const { return factor_.log_determinant().has_value(); }
   [[nodiscard]] std::size_t position(std::size_t node) const { return plan_.position(node); }
-  [[nodiscard]] Eigen::Index node_count() const { return static_cast<Eigen::Index>(plan_.node_count()); }
+  [[nodiscard]] std::size_t node(std::size_t position) const { return plan_.node(position); }
+  [[nodiscard]] std::size_t node_count() const { return plan_.node_count(); }
   /// Of L.
   [[nodiscard]] double numbers() const { return plan_.bytes() / sizeof(double); }
   /// A^{-1} times the columns, whose rows are by position.
-  void solve(Rows& columns) const;
+  void solve(WideRows& columns) const;
 
  private:
   EliminationPlan plan_;
@@ -57,6 +57,9 @@ class ContextSolver {
   /// One more context has been observed.
   void observe(std::size_t node, std::span<const double> context);
 
+  /// Solutions, a column each: row j * d + r is entry r of node j. Padded to whole WideRows.
+  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
   /// A right-hand side: a context at its node.
   struct Column {
     std::size_t node;
@@ -66,28 +69,40 @@ class ContextSolver {
   /// contexts are those of the solver.
   bool pays(std::size_t columns, double multiplications_elsewhere, const PriorMatrix& prior,
             const PrecisionSolver& solver, const Work& work);
-  /// If it pays: column k of the solutions; row j * d + r is entry r of node j. Then all columns count as observed.
-  /// Gives |b - N u| / |b| of each, with the lengths of PrecisionSolver::solve; none where rounding left G without a
-  /// factor, and nothing is known then.
-  std::vector<double> solve(std::span<const Column> columns, const PriorMatrix& prior, Eigen::MatrixXd& solutions,
+  /// If it pays: column k of the solutions, which are padded. Then all columns count as observed. Gives
+  /// |b - N u| / |b| of each, or a little more, with the lengths of PrecisionSolver::solve; none where rounding left G
+  /// without a factor, and nothing is known then.
+  std::vector<double> solve(std::span<const Column> columns, const PriorMatrix& prior, Rows& solutions,
                             const Work& work);
 
   [[nodiscard]] std::size_t bytes() const;
 
  private:
   using Matrix = Eigen::MatrixXd;
-  using Rows = PriorFactor::Rows;
+  /// Some columns, and for each context a row: its products with them, that solved forth, and back.
+  struct Slab {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    WideRows inner;
+    WideRows forth;
+    WideRows factors;
+  };
 
   [[nodiscard]] std::size_t count() const { return nodes_.size(); }
   [[nodiscard]] Eigen::Map<const Matrix> contexts() const;
   void collect(const PrecisionSolver& solver);
-  [[nodiscard]] Matrix inner_products(std::span<const std::size_t> nodes, const Matrix& contexts) const;
-  void solve_forth(Eigen::Ref<Matrix> columns) const;
-  void solve_back(Eigen::Ref<Matrix> columns) const;
-  bool append(const Matrix& forth, const Matrix& inner);
-  bool factor_observed();
-  void find_residuals(const Rows& solutions, std::span<const Column> columns, const PriorMatrix& prior,
-                      std::size_t known, std::span<double> residuals) const;
+  [[nodiscard]] WideRows inner_products(std::size_t first, std::size_t some, std::size_t width) const;
+  [[nodiscard]] std::vector<Slab> slabs_of(std::size_t first, std::size_t some, std::size_t threads) const;
+  void solve_forth(WideRows& rows) const;
+  void solve_back(WideRows& rows) const;
+  bool append(std::span<const Slab> slabs);
+  bool factor_observed(std::size_t threads);
+  void solve_coordinate(const Slab& slab, std::size_t r, const PriorMatrix& prior, std::size_t known, Rows& solutions,
+                        std::span<double> squares) const;
+  void add_squares(const WideRows& u, std::size_t position, const double* right_hand_side, const PriorMatrix& prior,
+                   std::size_t node, double* squares) const;
+  [[nodiscard]] std::vector<double> evidence_residuals(const Slab& slab, const PriorMatrix& prior, std::size_t known,
+                                                       const Rows& solutions) const;
 
   std::size_t dimension_;
   bool is_known_ = false;             // the contexts below are those that have been observed

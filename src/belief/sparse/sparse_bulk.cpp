@@ -2,6 +2,7 @@
 // go together in chunks; if there are so many that all of this costs more than to invert N, N is inverted.
 
 #include "belief/node_lesson.hpp"
+#include "belief/row_products.hpp"
 #include "belief/selected_inverse/selected_inverse.hpp"
 #include "belief/sparse/lane_solver.hpp"
 #include "belief/sparse/sparse_engine.hpp"
@@ -31,6 +32,61 @@ constexpr Index most_columns = 64;
 /// solutions with N as it was before them would lose as many digits at the other nodes.
 constexpr double most_gain = 1e6;
 
+/// Z_j and Z_j Z_j^T of one node after the other, from Y_j and -L^{-1}. All of them transposed: a row for each column.
+class NodeChange {
+ public:
+  NodeChange(const MatrixXd& minus_inverse, std::size_t dimension)
+      : minus_inverse_(minus_inverse),
+        dimension_(dimension),
+        columns_(static_cast<std::size_t>(minus_inverse.cols())),
+        solutions_(columns_, WideRows::padded(dimension)),
+        terms_(columns_, WideRows::padded(dimension)),
+        products_(dimension, WideRows::padded(dimension)) {}
+
+  /// Of a node's rows of Y.
+  template <typename Rows>
+  void find_terms(const Rows& solutions) {
+    constexpr std::size_t together = 4;
+    for (std::size_t r = 0; r < dimension_; ++r) {
+      const double* const row = &solutions(static_cast<Index>(r), 0);
+      for (std::size_t k = 0; k < columns_; ++k) solutions_.row(k)[r] = row[k];
+    }
+    terms_.clear();
+    const auto from = [&](std::size_t k) { return solutions_.row(k); };
+    for (std::size_t first = 0; first < columns_; first += together) {
+      const std::size_t count = std::min(together, columns_ - first);
+      const auto to = [&](std::size_t a) { return terms_.row(first + a); };
+      subtract_products(count, to, {minus_inverse_.data() + first, 1, columns_}, first + count, from, terms_.width());
+    }
+  }
+  /// Z_j.
+  [[nodiscard]] auto terms() const {
+    return Eigen::Map<const MatrixXd>(terms_.row(0), static_cast<Index>(terms_.width()), static_cast<Index>(columns_))
+        .topRows(static_cast<Index>(dimension_));
+  }
+  /// -Z_j Z_j^T, its numbers from the diagonal on: row c has column c.
+  [[nodiscard]] const WideRows& find_products() {
+    constexpr std::size_t together = 4;
+    products_.clear();
+    for (std::size_t first = 0; first < dimension_; first += together) {
+      const std::size_t at = first / WideRows::step * WideRows::step;
+      const auto to = [&](std::size_t a) { return products_.row(first + a) + at; };
+      const auto from = [&](std::size_t k) { return terms_.row(k) + at; };
+      subtract_products(std::min(together, dimension_ - first), to, {terms_.row(0) + first, 1, terms_.width()},
+                        columns_, from, terms_.width() - at);
+    }
+    return products_;
+  }
+
+ private:
+  const MatrixXd& minus_inverse_;
+  std::size_t dimension_;
+  std::size_t columns_;
+  WideRows solutions_;
+  WideRows terms_;
+  WideRows products_;
+};
+
 }  // namespace
 
 /// N gains B B^T, B the contexts of some lessons, each at a node of its own. With Y = N^{-1} B, N as it was before, and
@@ -48,7 +104,9 @@ class SparseEngine::Chunk {
       columns += lesson.contexts.cols();
     }
     begins_.push_back(columns);
-    solutions_.resize(static_cast<Index>(engine.node_count()) * dimension(), columns);
+    const std::size_t width = WideRows::width_for(static_cast<std::size_t>(columns));
+    const std::size_t padded_columns = part_count(static_cast<std::size_t>(columns), width) * width;
+    solutions_.resize(static_cast<Index>(engine.node_count()) * dimension(), static_cast<Index>(padded_columns));
     factor_ = MatrixXd::Zero(columns, columns);
   }
 
@@ -57,8 +115,8 @@ class SparseEngine::Chunk {
   /// Y, a solve a column, sixteen of them side by side.
   SolveSummary solve(const Work& work) {
     constexpr double tightest = 1e-14;
-    MatrixXd right_hand_sides(dimension(), solutions_.cols());
-    MatrixXd starts(dimension(), solutions_.cols());
+    MatrixXd right_hand_sides(dimension(), factor_.cols());
+    MatrixXd starts(dimension(), factor_.cols());
     std::vector<LaneSolver::Column> systems;
     std::vector<double> sizes;
     for (std::size_t k = 0; k < lessons_.size(); ++k) {
@@ -86,9 +144,9 @@ class SparseEngine::Chunk {
   void factor() {
     const std::size_t count = lessons_.size();
     covariances_.resize(count);
-    own_.resize(row_of(count), solutions_.cols());
+    own_.resize(row_of(count), factor_.cols());
     for (std::size_t k = 0; k < count; ++k) {
-      rows(k) = solutions_.middleRows(row_of(lessons_[k].node), dimension());
+      rows(k) = solutions_.block(row_of(lessons_[k].node), 0, dimension(), factor_.cols());
     }
     for (std::size_t k = 0; k < count; ++k) {
       const NodeLesson& lesson = lessons_[k];
@@ -122,7 +180,7 @@ class SparseEngine::Chunk {
     }
   }
 
-  /// Changes w and C of all nodes.
+  /// Changes w and C of all nodes: k^2 d / 2 multiplications a node for Z, and k d^2 / 2 for C.
   void apply(std::size_t threads) {
     VectorXd steps(factor_.rows());
     for (std::size_t k = 0; k < lessons_.size(); ++k) {
@@ -134,31 +192,28 @@ class SparseEngine::Chunk {
 
     std::vector<std::size_t> lesson_of(engine_.node_count(), lessons_.size());
     for (std::size_t k = 0; k < lessons_.size(); ++k) lesson_of[lessons_[k].node] = k;
-    constexpr std::size_t together = 16;  // nodes
-    const std::size_t jobs = (engine_.node_count() + together - 1) / together;
-    run_jobs(jobs, threads, [&](std::size_t job) {
-      const std::size_t first = job * together;
-      const std::size_t last = std::min(first + together, engine_.node_count());
-      MatrixXd terms = solutions_.middleRows(row_of(first), row_of(last - first));
-      factor_.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(terms);
-      MatrixXd outer(dimension(), dimension());
-      for (std::size_t j = first; j < last; ++j) {
-        auto own = terms.middleRows(row_of(j - first), dimension());
+    const MatrixXd minus_inverse =
+        factor_.triangularView<Eigen::Lower>().solve(-MatrixXd::Identity(factor_.rows(), factor_.cols()));
+    constexpr std::size_t together = 64;  // nodes
+    run_parts(engine_.node_count(), together, threads, [&](std::size_t /*part*/, std::size_t first, std::size_t end) {
+      NodeChange change(minus_inverse, engine_.dimension_);
+      for (std::size_t j = first; j < end; ++j) {
+        Eigen::Map<VectorXd> mean(engine_.means_.data() + j * engine_.stride(), dimension());
         const std::size_t k = lesson_of[j];
-        if (k < lessons_.size()) own = rows(k);
-        Eigen::Map<VectorXd>(engine_.means_.data() + j * engine_.stride(), dimension()).noalias() += own * steps;
         if (k < lessons_.size()) {
-          const auto later = own.rightCols(own.cols() - begins_[k + 1]);
+          mean.noalias() += rows(k) * steps;
+          const auto later = rows(k).rightCols(factor_.cols() - begins_[k + 1]);
           engine_.set_covariance(j, covariances_[k] - later * later.transpose());
           continue;
         }
-        outer.noalias() = own * own.transpose();
-        for (Index c = 0; c < dimension(); ++c) {
-          double* const column = engine_.covariance_column(j, static_cast<std::size_t>(c));
-          for (Index r = c; r < dimension(); ++r) column[r] -= outer(r, c);
+        change.find_terms(solutions_.middleRows(row_of(j), dimension()));
+        mean.noalias() += change.terms() * steps;
+        const WideRows& products = change.find_products();
+        for (std::size_t c = 0; c < engine_.dimension_; ++c) {
+          double* const column = engine_.covariance_column(j, c);
+          for (std::size_t r = c; r < engine_.dimension_; ++r) column[r] += products.row(c)[r];
         }
       }
-      return true;
     });
   }
 
@@ -173,7 +228,7 @@ class SparseEngine::Chunk {
   SparseEngine& engine_;
   std::span<const NodeLesson> lessons_;
   std::vector<Index> begins_;          // of the lessons' columns
-  MatrixXd solutions_;                 // Y; row j * d + r is entry r of node j
+  ContextSolver::Rows solutions_;      // Y; row j * d + r is entry r of node j
   MatrixXd own_;                       // Y, and then Z, of the lessons' nodes, one below the other
   MatrixXd factor_;                    // L
   std::vector<MatrixXd> covariances_;  // of the lessons' nodes, each as its own lesson leaves it
@@ -181,7 +236,9 @@ class SparseEngine::Chunk {
 
 /// Y of a chunk: without iterating while that is cheaper, and else side by side.
 SolveSummary SparseEngine::solve_chunk(std::span<const LaneSolver::Column> systems, std::span<const NodeLesson> lessons,
-                                       std::span<const double> sizes, MatrixXd& solutions, const Work& work) {
+                                       std::span<const double> sizes, ContextSolver::Rows& solutions,
+                                       const Work& work) {
+  const SolutionRows rows{solutions.data(), static_cast<std::size_t>(solutions.cols()), 1};
   const bool keeps_digits = strongest_coupling_ <= heaviest_to_invert;
   if (!keeps_digits || !context_solver_.pays(systems.size(), multiplications_of_solves(1.0), prior_, solver_, work)) {
     for (const NodeLesson& lesson : lessons) {
@@ -189,7 +246,7 @@ SolveSummary SparseEngine::solve_chunk(std::span<const LaneSolver::Column> syste
         context_solver_.observe(lesson.node, {lesson.contexts.col(c).data(), dimension_});
       }
     }
-    return solve_side_by_side(systems, sizes, solutions, work);
+    return solve_side_by_side(systems, sizes, rows, work);
   }
   std::vector<ContextSolver::Column> columns;
   for (const NodeLesson& lesson : lessons) {
@@ -198,14 +255,14 @@ SolveSummary SparseEngine::solve_chunk(std::span<const LaneSolver::Column> syste
     }
   }
   const std::vector<double> residuals = context_solver_.solve(columns, prior_, solutions, work);
-  if (residuals.empty()) return solve_side_by_side(systems, sizes, solutions, work);
+  if (residuals.empty()) return solve_side_by_side(systems, sizes, rows, work);
   SolveSummary summary;
   for (std::size_t k = 0; k < systems.size(); ++k) {
     if (residuals[k] <= systems[k].tolerance) {
       const double residual = residuals[k] / options_.tolerance;
       summary.add({.iterations = 0, .residual = residual, .converged = residual <= 1.0});
     } else {
-      summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
+      summary.add(solve_alone(systems[k], sizes[k], rows.column(k)));
     }
   }
   work.tell(1.0);
@@ -215,7 +272,8 @@ SolveSummary SparseEngine::solve_chunk(std::span<const LaneSolver::Column> syste
 /// Column k of the solutions is sizes[k] times that of the k-th system; row j * d + r is entry r of node j. Sixteen
 /// side by side, on all threads; where single precision is not enough, alone.
 SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column> systems,
-                                              std::span<const double> sizes, MatrixXd& solutions, const Work& work) {
+                                              std::span<const double> sizes, const SolutionRows& solutions,
+                                              const Work& work) {
   const LaneSolver solver(prior_, solver_, dimension_);
   const std::size_t columns = systems.size();
   const std::size_t groups = part_count(columns, LaneSolver::lanes);
@@ -232,10 +290,8 @@ SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column
       std::copy_n(results.begin(), count, solved.begin() + static_cast<std::ptrdiff_t>(first));
       for (std::size_t row = 0; row < node_count() * dimension_; ++row) {
         const DoubleLanes& values = workspace.solution(row / dimension_, row % dimension_);
-        double* const to = &solutions(static_cast<Index>(row), static_cast<Index>(first));
-        for (std::size_t k = 0; k < count; ++k) {
-          to[static_cast<Index>(k) * solutions.rows()] = sizes[first + k] * values[k];
-        }
+        double* const to = solutions.numbers + row * solutions.row_step + first * solutions.step;
+        for (std::size_t k = 0; k < count; ++k) to[k * solutions.step] = sizes[first + k] * values[k];
       }
       if (std::this_thread::get_id() != caller) continue;
       try {
@@ -254,13 +310,13 @@ SolveSummary SparseEngine::solve_side_by_side(std::span<const LaneSolver::Column
       summary.add({.iterations = solved[k].iterations, .residual = residual, .converged = residual <= 1.0});
       continue;
     }
-    summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
+    summary.add(solve_alone(systems[k], sizes[k], solutions.column(k)));
   }
   return summary;
 }
 
 /// The solution is `size` times that of the system.
-SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system, double size, Eigen::Ref<VectorXd> solution) {
+SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system, double size, const SolutionRows& solution) {
   solver_.clear();
   for (std::size_t r = 0; r < dimension_; ++r) {
     solver_.right_hand_side(system.node)[r] = system.right_hand_side[r];
@@ -270,9 +326,8 @@ SolveSummary SparseEngine::solve_alone(const LaneSolver::Column& system, double 
   }
   std::copy(system.start.begin(), system.start.end(), solver_.start(system.node));
   const SolveSummary summary = solve(system.tolerance);
-  const auto d = static_cast<Index>(dimension_);
-  for (std::size_t j = 0; j < node_count(); ++j) {
-    solution.segment(static_cast<Index>(j) * d, d) = size * Eigen::Map<const VectorXd>(solver_.start(j), d);
+  for (std::size_t row = 0; row < node_count() * dimension_; ++row) {
+    solution.numbers[row * solution.row_step] = size * solver_.start(row / dimension_)[row % dimension_];
   }
   return summary;
 }
@@ -303,7 +358,9 @@ double SparseEngine::chunk_bytes(std::size_t columns, std::size_t threads) const
   const std::size_t groups = (columns + LaneSolver::lanes - 1) / LaneSolver::lanes;
   const auto workers = static_cast<double>(std::min(threads, groups));
   constexpr double of_a_row = LaneSolver::lanes * (2.0 * sizeof(double) + 5.0 * sizeof(float));
-  return rows * (static_cast<double>(columns) * sizeof(double) + workers * of_a_row) +
+  const std::size_t width = WideRows::width_for(columns);
+  const auto padded_columns = static_cast<double>(part_count(columns, width) * width);
+  return rows * (padded_columns * sizeof(double) + workers * of_a_row) +
          workers * 2.0 * static_cast<double>(graph().edge_count()) * sizeof(float);
 }
 
@@ -396,7 +453,12 @@ std::optional<EliminationPlan> SparseEngine::plan_inverse(double solves, const C
                                                           const Work& work) const {
   if (!work.spare_bytes || !may_invert(evidence)) return std::nullopt;
   const double most_bytes = 0.5 * work.spare_bytes();
-  return EliminationPlan::make(graph().snapshot(), dimension_, multiplications_of_solves(solves), most_bytes);
+  const double most = multiplications_of_solves(solves);
+  constexpr double about_as_much = 1.1;  // what is free is a little more now, a little less then
+  if (most <= too_little_.multiplications && most_bytes <= about_as_much * too_little_.bytes) return std::nullopt;
+  auto plan = EliminationPlan::make(graph().snapshot(), dimension_, most, most_bytes);
+  if (!plan) too_little_ = {.multiplications = most, .bytes = most_bytes};
+  return plan;
 }
 
 /// ln|N| of the evidence that the solver has so far.

@@ -45,10 +45,10 @@ bool SparseEngine::side_by_side_pays() const {
 
 /// As solve_side_by_side.
 SolveSummary SparseEngine::solve_in_turn(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
-                                         MatrixXd& solutions, const Work& work) {
+                                         const SolutionRows& solutions, const Work& work) {
   SolveSummary summary;
   for (std::size_t k = 0; k < systems.size(); ++k) {
-    summary.add(solve_alone(systems[k], sizes[k], solutions.col(static_cast<Index>(k))));
+    summary.add(solve_alone(systems[k], sizes[k], solutions.column(k)));
     work.tell(static_cast<double>(k + 1) / static_cast<double>(systems.size()));
   }
   return summary;
@@ -106,6 +106,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
     prior_ = std::move(changed);
     variances_.prior_changed();
     strongest_coupling_ = strongest_coupling(prior_);
+    too_little_ = {};
     return result;
   }
   if (!has_evidence()) {
@@ -140,8 +141,9 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
         sizes.push_back(EdgeColumns::root(edge));
       }
     }
-    result.solve = side_by_side_pays() ? solve_side_by_side(systems, sizes, terms, work)
-                                       : solve_in_turn(systems, sizes, terms, work);
+    const SolutionRows solutions{terms.data(), 1, static_cast<std::size_t>(terms.rows())};
+    result.solve = side_by_side_pays() ? solve_side_by_side(systems, sizes, solutions, work)
+                                       : solve_in_turn(systems, sizes, solutions, work);
     const PrecisionChange change(1.0, columns.times(terms, d));
     result.log_determinant = sign * change.log_determinant();
     constexpr std::size_t together = 64;  // nodes
@@ -157,6 +159,7 @@ Engine::Changed SparseEngine::change_edges(std::span<const Edge> edges, bool gai
   }
   variances_.prior_changed();
   strongest_coupling_ = strongest_coupling(prior_);
+  too_little_ = {};
   if (log_determinant_) *log_determinant_ += result.log_determinant;
   result.log_determinant -= sign * static_cast<double>(dimension_) * prior_change.log_determinant();
   subtract_terms(terms, sign, work.threads);
@@ -183,6 +186,7 @@ void SparseEngine::change_prior_variances(const EdgeColumns& columns, bool gains
   prior_ = std::move(changed);
   variances_.prior_changed();
   strongest_coupling_ = strongest_coupling(prior_);
+  too_little_ = {};
   log_determinant_.reset();
   for (std::size_t j = 0; any_known && j < node_count(); ++j) {
     if (!variances_.is_known(j)) continue;
@@ -221,6 +225,7 @@ std::optional<Engine::Changed> SparseEngine::invert_with_edges(std::span<const E
   context_solver_.prior_changed();
   variances_.prior_changed();
   strongest_coupling_ = strongest_coupling(prior_);
+  too_little_ = {};
   take_over(inverse, evidence);
   result.solve = solve_means(evidence);
   return result;

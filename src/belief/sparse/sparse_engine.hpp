@@ -118,12 +118,21 @@ class SparseEngine final : public Engine {
                  const ComponentEvidence& evidence);
   void subtract_terms(const Eigen::MatrixXd& terms, double sign, std::size_t threads) noexcept;
 
+  /// Where solutions go: entry r of node j of the k-th is at (j * d + r) * row_step + k * step.
+  struct SolutionRows {
+    double* numbers;
+    std::size_t row_step;
+    std::size_t step;
+
+    [[nodiscard]] SolutionRows column(std::size_t k) const { return {numbers + k * step, row_step, step}; }
+  };
+
   // Edges: sparse_edges.cpp.
   [[nodiscard]] bool has_evidence() const;
   [[nodiscard]] std::size_t edges_in_a_step() const;
   [[nodiscard]] bool side_by_side_pays() const;
   SolveSummary solve_in_turn(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
-                             Eigen::MatrixXd& solutions, const Work& work);
+                             const SolutionRows& solutions, const Work& work);
   Changed change_edges(std::span<const Edge> edges, bool gains, const ComponentEvidence& evidence, const Work& work);
   void change_prior_variances(const EdgeColumns& columns, bool gains, PriorMatrix changed);
   std::optional<Changed> invert_with_edges(std::span<const Edge> edges, const ComponentEvidence& evidence,
@@ -132,10 +141,10 @@ class SparseEngine final : public Engine {
   // Many rewards at once: sparse_bulk.cpp.
   class Chunk;
   SolveSummary solve_chunk(std::span<const LaneSolver::Column> systems, std::span<const NodeLesson> lessons,
-                           std::span<const double> sizes, Eigen::MatrixXd& solutions, const Work& work);
+                           std::span<const double> sizes, ContextSolver::Rows& solutions, const Work& work);
   SolveSummary solve_side_by_side(std::span<const LaneSolver::Column> systems, std::span<const double> sizes,
-                                  Eigen::MatrixXd& solutions, const Work& work);
-  SolveSummary solve_alone(const LaneSolver::Column& system, double size, Eigen::Ref<Eigen::VectorXd> solution);
+                                  const SolutionRows& solutions, const Work& work);
+  SolveSummary solve_alone(const LaneSolver::Column& system, double size, const SolutionRows& solution);
   void learn_chunk(std::span<const NodeLesson> lessons, const Work& work, Changed& total);
   [[nodiscard]] double chunk_bytes(std::size_t columns, std::size_t threads) const;
   [[nodiscard]] double gain_of(const NodeLesson& lesson) const;
@@ -174,6 +183,12 @@ class SparseEngine final : public Engine {
   // How far rewards have moved the means of their own nodes since all were solved for, once one has been forgotten.
   std::optional<double> moved_;
   std::optional<double> log_determinant_;  // ln|N|, where something has needed it
+  /// Limits that inverting N did not keep to, of this graph: nothing is planned again within them.
+  struct InverseLimits {
+    double multiplications = 0.0;
+    double bytes = 0.0;
+  };
+  mutable InverseLimits too_little_;
   PrecisionSolver solver_;
   ContextSolver context_solver_;
 };
