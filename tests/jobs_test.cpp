@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace jobs_test {
 
 /// While it lives no thread can be made: its stack would be larger than all addresses there are.
 class NoNewThreads {
@@ -38,5 +38,5 @@ TEST(Jobs, are_done_by_the_threads_there_are) {
   for (const int times : done) EXPECT_EQ(times, 1);
 }
 
-}  // namespace
+}  // namespace jobs_test
 }  // namespace goblin

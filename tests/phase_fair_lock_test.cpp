@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace phase_fair_lock_test {
 
 template <typename Lock>
 class FairLock : public testing::Test {};
@@ -105,5 +105,5 @@ TEST(PhaseFairLock, a_writer_knows_of_readers_that_wait) {
   lock.unlock();
 }
 
-}  // namespace
+}  // namespace phase_fair_lock_test
 }  // namespace goblin

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace random_test {
 
 // To the last bit, on every machine, with every compiler and whatever it makes of a * b + c.
 TEST(Random, gives_these_numbers_everywhere) {
@@ -50,5 +50,5 @@ TEST(Random, normal_has_the_moments_of_a_normal) {
   EXPECT_NEAR(fourths / count, 3.0, 0.1);
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace goblin

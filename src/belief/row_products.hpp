@@ -44,22 +44,32 @@ struct RowFactors {
 
 namespace row_products {
 
-// As many sums at a time as stay in registers.
+// How wide registers are, and how many sums at a time stay in them. Each works on every processor, more slowly than on
+// its own, so that tests can look at all of them.
+struct Registers16 {
+  using Numbers __attribute__((vector_size(16), aligned(8), may_alias)) = double;
+  static constexpr std::size_t rows = 2;
+  static constexpr std::size_t steps = 1;
+};
+struct Registers32 {
+  using Numbers __attribute__((vector_size(32), aligned(8), may_alias)) = double;
+  static constexpr std::size_t rows = 4;
+  static constexpr std::size_t steps = 1;
+};
+struct Registers64 {
+  using Numbers __attribute__((vector_size(64), aligned(8), may_alias)) = double;
+  static constexpr std::size_t rows = 4;
+  static constexpr std::size_t steps = 6;
+};
 #if defined(__AVX512F__)
-using Numbers __attribute__((vector_size(64), aligned(8), may_alias)) = double;
-inline constexpr std::size_t rows_at_a_time = 4;
-inline constexpr std::size_t steps_at_a_time = 6;
+using Registers = Registers64;
 #elif defined(__AVX__)
-using Numbers __attribute__((vector_size(32), aligned(8), may_alias)) = double;
-inline constexpr std::size_t rows_at_a_time = 4;
-inline constexpr std::size_t steps_at_a_time = 1;
+using Registers = Registers32;
 #else
-using Numbers __attribute__((vector_size(16), aligned(8), may_alias)) = double;
-inline constexpr std::size_t rows_at_a_time = 2;
-inline constexpr std::size_t steps_at_a_time = 1;
+using Registers = Registers16;
 #endif
 
-template <std::size_t Rows, std::size_t Count, typename To, typename From>
+template <typename Numbers, std::size_t Rows, std::size_t Count, typename To, typename From>
 [[gnu::always_inline]] inline void subtract(std::size_t first, std::size_t at, const To& to, const double* factors,
                                             const RowFactors& layout, std::size_t begin, std::size_t end,
                                             const From& from, const double* ahead) {
@@ -78,7 +88,7 @@ template <std::size_t Rows, std::size_t Count, typename To, typename From>
   }
 }
 
-template <std::size_t Count, typename To, typename From>
+template <typename Of, std::size_t Count, typename To, typename From>
 void subtract_parts(std::size_t rows, std::size_t at, const To& to, const RowFactors& factors, std::size_t count,
                     const From& from) {
   constexpr std::size_t others = 64;  // rows at a time, which stay in the first cache
@@ -87,13 +97,14 @@ void subtract_parts(std::size_t rows, std::size_t at, const To& to, const RowFac
   for (std::size_t begin = 0; begin < count; begin += others) {
     const std::size_t end = std::min(begin + others, count);
     std::size_t a = 0;
-    for (; a + rows_at_a_time <= rows; a += rows_at_a_time) {
-      subtract<rows_at_a_time, Count>(a, at, to, factors.numbers + a * factors.row_step, factors, begin, end, from,
-                                      ahead);
-      ahead += rows_at_a_time * (end - begin);
+    for (; a + Of::rows <= rows; a += Of::rows) {
+      subtract<typename Of::Numbers, Of::rows, Count>(a, at, to, factors.numbers + a * factors.row_step, factors, begin,
+                                                      end, from, ahead);
+      ahead += Of::rows * (end - begin);
     }
     for (; a < rows; ++a) {
-      subtract<1, Count>(a, at, to, factors.numbers + a * factors.row_step, factors, begin, end, from, ahead);
+      subtract<typename Of::Numbers, 1, Count>(a, at, to, factors.numbers + a * factors.row_step, factors, begin, end,
+                                               from, ahead);
       ahead += end - begin;
     }
   }
@@ -103,10 +114,10 @@ void subtract_parts(std::size_t rows, std::size_t at, const To& to, const RowFac
 
 /// Calls call(at, integral_constant<size_t, count>) for one part of a row of `width` numbers after the other, those
 /// from `at` on: `count` registers.
-template <typename Call>
+template <typename Of = row_products::Registers, typename Call>
 void for_registers(std::size_t width, const Call& call) {
-  using namespace row_products;
-  constexpr std::size_t per_step = WideRows::step * sizeof(double) / sizeof(Numbers);
+  constexpr std::size_t steps_at_a_time = Of::steps;
+  constexpr std::size_t per_step = WideRows::step * sizeof(double) / sizeof(typename Of::Numbers);
   std::size_t at = 0;
   for (; at + steps_at_a_time * WideRows::step <= width; at += steps_at_a_time * WideRows::step) {
     call(at, std::integral_constant<std::size_t, steps_at_a_time * per_step>{});
@@ -131,13 +142,12 @@ void for_registers(std::size_t width, const Call& call) {
 
 /// to(a) -= the sum over k < count of factor(a, k) from(k), for a < rows: rows of `width` numbers, a multiple of eight.
 /// A product of matrices whose rows may lie anywhere, at the speed of one.
-template <typename To, typename From>
+template <typename Of = row_products::Registers, typename To, typename From>
 void subtract_products(std::size_t rows, const To& to, const RowFactors& factors, std::size_t count, const From& from,
                        std::size_t width) {
-  using namespace row_products;
   if (rows == 0 || count == 0) return;
-  for_registers(width, [&]<std::size_t Count>(std::size_t at, std::integral_constant<std::size_t, Count>) {
-    subtract_parts<Count>(rows, at, to, factors, count, from);
+  for_registers<Of>(width, [&]<std::size_t Count>(std::size_t at, std::integral_constant<std::size_t, Count>) {
+    row_products::subtract_parts<Of, Count>(rows, at, to, factors, count, from);
   });
 }
 

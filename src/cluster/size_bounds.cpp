@@ -9,7 +9,7 @@
 namespace goblin::cluster {
 namespace {
 
-constexpr NodeId none = static_cast<NodeId>(-1);
+constexpr NodeId nobody = static_cast<NodeId>(-1);
 constexpr double worst = -std::numeric_limits<double>::infinity();
 
 class Enforcer {
@@ -30,7 +30,7 @@ class Enforcer {
       if (assignment_.size(cluster) <= bounds_.largest) return;
       const NodeId node = leaver.second;
       NodeId to = best_target(node).cluster;
-      if (to == none) to = by_size_.begin()->second;
+      if (to == nobody) to = by_size_.begin()->second;
       if (to != cluster && has_room(to, node)) move(node, to);
     }
   }
@@ -39,15 +39,15 @@ class Enforcer {
   void grow(NodeId cluster) {
     while (assignment_.size(cluster) < bounds_.smallest) {
       NodeId node = best_neighbour(cluster);
-      if (node == none) node = least_attached(by_size_.rbegin()->second);
-      if (node == none) return;
+      if (node == nobody) node = least_attached(by_size_.rbegin()->second);
+      if (node == nobody) return;
       move(node, cluster);
     }
   }
 
  private:
   struct Target {
-    NodeId cluster = none;
+    NodeId cluster = nobody;
     double gain = worst;
   };
 
@@ -72,7 +72,7 @@ class Enforcer {
   }
 
   NodeId best_neighbour(NodeId cluster) {
-    NodeId best = none;
+    NodeId best = nobody;
     double best_gain = worst;
     for (const NodeId member : assignment_.members(cluster)) {
       for (const NodeId node : assignment_.level().graph.neighbours(member)) {
@@ -91,7 +91,7 @@ class Enforcer {
 
   /// The node of a cluster with the smallest share of its volume inside the cluster.
   NodeId least_attached(NodeId cluster) {
-    NodeId best = none;
+    NodeId best = nobody;
     double least = std::numeric_limits<double>::infinity();
     for (const NodeId node : assignment_.members(cluster)) {
       if (!can_spare(cluster, node)) continue;

@@ -14,7 +14,7 @@ namespace {
 constexpr int short_rest = 32;
 constexpr int most_passes = 8;
 // How long the writer waits for readers, in milliseconds.
-constexpr int most_waiting = 20;
+constexpr int most_milliseconds = 20;
 // Somebody who reads for long keeps the log from starting over; trying all the time would not help.
 constexpr auto pause = std::chrono::milliseconds(200);
 
@@ -45,7 +45,7 @@ void Checkpointer::finish(sqlite3* writer, int busy_milliseconds) {
   if (!rest_.load(std::memory_order_acquire)) return;
   // Moves the rest and waits, but not for long, for those who still read from the write-ahead log. If they take longer,
   // or the disk is full, it stays as long as it is, and the thread begins again later.
-  sqlite3_busy_timeout(writer, most_waiting);
+  sqlite3_busy_timeout(writer, most_milliseconds);
   const int code = sqlite3_wal_checkpoint_v2(writer, nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   sqlite3_busy_timeout(writer, busy_milliseconds);
   const std::lock_guard lock(mutex_);

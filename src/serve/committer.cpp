@@ -56,7 +56,7 @@ std::optional<Problem> Committer::submit(std::unique_ptr<Write>& write) {
     look_at_crowd();
     // Waking costs more than writing. While the writer works it looks by itself, and what nobody waits for can lie.
     wake = sleep_ == Sleep::deep || (sleep_ == Sleep::light && urgent_) ||
-           (sleep_ == Sleep::gathering && queue_.size() >= options_.enough);
+           (sleep_ == Sleep::gathering && queue_.size() >= enough_);
     if (wake) sleep_ = Sleep::none;
   }
   if (wake) wake_.notify_one();
@@ -129,8 +129,9 @@ void Committer::run() {
       std::unique_lock lock(mutex_);
       if (last_count >= options_.many) {
         sleep_ = Sleep::gathering;
+        enough_ = std::min(options_.enough, last_count);  // those who called before may be all there are
         wake_.wait_until(lock, last_begin + options_.most_gathering,
-                         [&] { return stop_ || !between_.empty() || queue_.size() >= options_.enough; });
+                         [&] { return stop_ || !between_.empty() || queue_.size() >= enough_; });
       }
       const auto something = [&] { return stop_ || urgent_ || !between_.empty(); };
       troubled = !trouble_.empty();

@@ -66,8 +66,8 @@ struct CommitterOptions {
   /// How long writes that nobody waits for may lie before they are written.
   std::chrono::milliseconds most_delay = std::chrono::milliseconds(3);
   /// Where a transaction had this many writes, others are on their way, and the next one waits for them: until there
-  /// are enough, and at most so long after the one before began. A sync costs as much for one write as for a hundred.
-  /// Where few call, nobody waits.
+  /// are enough, or as many as in the one before, and at most so long after that began. A sync costs as much for one
+  /// write as for a hundred. Where few call, nobody waits.
   std::size_t many = 16;
   std::size_t enough = 64;
   std::chrono::microseconds most_gathering = std::chrono::milliseconds(1);
@@ -125,6 +125,7 @@ class Committer {
   bool urgent_ = false;  // somebody waits
   /// Gathering: until there are enough; light: for a while; deep: until something comes.
   enum class Sleep { none, gathering, light, deep } sleep_ = Sleep::none;
+  std::size_t enough_ = 0;  // writes, while gathering
   bool stop_ = false;
   std::deque<std::function<void(Store&)>> between_;
   std::uint64_t commits_ = 0;

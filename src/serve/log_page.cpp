@@ -27,14 +27,15 @@ void append_event(std::string& lines, const Record& record,
 
   lines += R"({"user":)";
   append_string(lines, record.user);
-  const bool has_candidates = shown && (!shown->candidates.empty() || !shown->candidate_items.empty());
+  const std::size_t dimension = record.context.size();
+  const std::vector<double> contexts = shown ? unpacked(shown->candidates) : std::vector<double>();
+  const bool has_contexts = dimension > 0 && contexts.size() >= dimension;
+  const bool has_candidates = has_contexts || (shown && !shown->candidate_items.empty());
   if (has_candidates) {
-    if (shown->candidates.empty()) {
+    if (!has_contexts) {
       lines += R"(,"items":)";
       lines += shown->candidate_items;
     } else {
-      const std::size_t dimension = record.context.size();
-      const std::vector<double> contexts = unpacked(shown->candidates);
       for (std::size_t k = 0; k + dimension <= contexts.size(); k += dimension) {
         lines += k == 0 ? R"(,"contexts":[)" : ",";
         append_numbers(lines, std::span(contexts).subspan(k, dimension));

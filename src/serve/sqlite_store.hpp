@@ -18,7 +18,8 @@ namespace goblin::serve {
 
 /// The log in a SQLite file, `FOLDER/log.sqlite`, which any SQL tool can look at, also while the server runs:
 ///
-///     log        every record; contexts are BLOBs, as in packed_numbers.hpp
+///     log        every record; contexts are BLOBs, as in packed_numbers.hpp (in a store of version 1, and in the table
+///                items, 8-byte numbers, lowest byte first)
 ///     events     names that callers gave to decisions
 ///     open       decisions that wait for their reward
 ///     rewarded   what became of the others

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace cluster_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -130,5 +130,5 @@ TEST_F(ClusterCommand, the_examples_of_the_help_run) {
   EXPECT_EQ(examples, 4);
 }
 
-}  // namespace
+}  // namespace cluster_test
 }  // namespace goblin

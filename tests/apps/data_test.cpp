@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace data_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -243,5 +243,5 @@ TEST_F(DataCommand, tells_wrong_usage_from_bad_data) {
   EXPECT_THAT(outcome.output, HasSubstr("artists.dat: the file cannot be opened"));
 }
 
-}  // namespace
+}  // namespace data_test
 }  // namespace goblin

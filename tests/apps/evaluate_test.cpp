@@ -16,7 +16,7 @@
 #include <simdjson.h>
 
 namespace goblin::app {
-namespace {
+namespace evaluate_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -310,5 +310,5 @@ TEST_F(EvaluateCommand, a_signal_gives_what_there_is_and_says_so) {
   EXPECT_THAT(read("report/evaluation.html"), HasSubstr("<strong>SIGINT came after line 500 of standard input"));
 }
 
-}  // namespace
+}  // namespace evaluate_test
 }  // namespace goblin::app

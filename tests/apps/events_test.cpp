@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::app {
-namespace {
+namespace events_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -146,5 +146,5 @@ TEST(EventReader, items_have_the_dimension) {
   EXPECT_THROW(EventReader(3, test::tea_and_soup()), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace events_test
 }  // namespace goblin::app

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace explain_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -126,5 +126,5 @@ TEST_F(ExplainCommand, says_what_is_wrong) {
   expect(1, "no/such.svg: cannot be written", good + "--svg no/such.svg");
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace goblin

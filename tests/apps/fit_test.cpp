@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::app {
-namespace {
+namespace fit_test {
 
 using test::EventsFileWriter;
 using ::testing::HasSubstr;
@@ -480,5 +480,5 @@ TEST_F(FitCommand, two_halves_are_merged) {
   EXPECT_EQ(goblin("merge first.goblin none.goblin --save merged.goblin").code, 3);
 }
 
-}  // namespace
+}  // namespace fit_test
 }  // namespace goblin::app

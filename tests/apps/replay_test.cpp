@@ -16,7 +16,7 @@
 #include <simdjson.h>
 
 namespace goblin::app {
-namespace {
+namespace replay_test {
 
 using ::testing::HasSubstr;
 
@@ -612,5 +612,5 @@ TEST_F(ReplayCommand, the_bound_of_a_number_can_be_read) {
   }
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace goblin::app

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace reproduce_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -367,5 +367,5 @@ TEST_F(ReproduceCommand, says_what_is_missing) {
   EXPECT_EQ(goblin("reproduce cliques --rounds -5").code, 2);
 }
 
-}  // namespace
+}  // namespace reproduce_test
 }  // namespace goblin

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::app {
-namespace {
+namespace serve_demo_test {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -91,5 +91,5 @@ TEST_F(ServeDemoFolder, says_where_there_can_be_none) {
   EXPECT_THAT([] { const DemoFolder demo(demo_world()); }, ThrowsMessage<std::runtime_error>(HasSubstr("TMPDIR")));
 }
 
-}  // namespace
+}  // namespace serve_demo_test
 }  // namespace goblin::app

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace simulate_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -298,5 +298,5 @@ TEST_F(SimulateCommand, tells_wrong_usage_from_bad_data) {
   expect(1, "--trace no/such/folder/t.csv", "cannot be written");
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace goblin

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 namespace goblin::app {
-namespace {
+namespace tune_test {
 
 using nlohmann::json;
 using ::testing::AllOf;
@@ -262,5 +262,5 @@ TEST_F(TuneCommand, names_what_replay_cannot_take) {
   EXPECT_FALSE(exists("out"));
 }
 
-}  // namespace
+}  // namespace tune_test
 }  // namespace goblin::app

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace bandit_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -361,5 +361,5 @@ TEST(Bandit, a_light_edge_between_clusters_outlives_a_heavy_one) {
   }
 }
 
-}  // namespace
+}  // namespace bandit_test
 }  // namespace goblin

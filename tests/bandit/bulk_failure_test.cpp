@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace bulk_failure_test {
 
 using ::testing::HasSubstr;
 using Change = std::function<void(Bandit&)>;
@@ -261,5 +261,5 @@ TEST(Join, into_a_sparse_component_keeps_to_the_limit_of_sparse) {
   EXPECT_EQ(bandit.to_bytes(), before);
 }
 
-}  // namespace
+}  // namespace bulk_failure_test
 }  // namespace goblin

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace bulk_local_test {
 
 using ::testing::HasSubstr;
 
@@ -360,5 +360,5 @@ TEST(UpdateEdgesOfClusters, adds_up_between_clusters) {
   }
 }
 
-}  // namespace
+}  // namespace bulk_local_test
 }  // namespace goblin

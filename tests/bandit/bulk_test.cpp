@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace bulk_test {
 
 using Eigen::Index;
 using oracle::Matrix;
@@ -301,5 +301,5 @@ TEST_P(Bulk, scores_are_those_of_the_printed_algorithm) {
 INSTANTIATE_TEST_SUITE_P(all, Bulk, ::testing::Range<std::size_t>(0, settings().size()),
                          [](const auto& test) { return settings()[test.param].name; });
 
-}  // namespace
+}  // namespace bulk_test
 }  // namespace goblin

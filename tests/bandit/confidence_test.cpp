@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace confidence_test {
 
 // One user, d = 2, context (1, 0) seen twice with rewards 1 and 0: N = diag(3, 1), c = (1, 0), so w = (1/3, 0) and
 // C = diag(1/3, 1); |M| = 3; two rewards, so t = 3.
@@ -138,5 +138,5 @@ TEST(RegretBound, holds_in_simulated_linear_worlds) {
   }
 }
 
-}  // namespace
+}  // namespace confidence_test
 }  // namespace goblin

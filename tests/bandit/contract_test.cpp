@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace contract_test {
 
 using ::testing::HasSubstr;
 
@@ -558,5 +558,5 @@ TEST(Identities, scaling_contexts_is_dividing_ridge_and_coupling) {
   }
 }
 
-}  // namespace
+}  // namespace contract_test
 }  // namespace goblin

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace engines_test {
 
 constexpr std::size_t rounds = 1000;
 
@@ -140,5 +140,5 @@ INSTANTIATE_TEST_SUITE_P(all, EngineAgainstPrinted,
                                   scenarios()[std::get<2>(test.param)].name;
                          });
 
-}  // namespace
+}  // namespace engines_test
 }  // namespace goblin

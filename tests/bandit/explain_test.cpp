@@ -19,7 +19,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace explain_test {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -428,5 +428,5 @@ TEST(Explain, says_what_is_wrong_with_its_arguments) {
   EXPECT_THAT(message([&] { (void)bandit.explain("ann", context, 0); }), HasSubstr("k: 0 (must be at least 1)"));
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace goblin

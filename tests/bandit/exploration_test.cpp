@@ -20,7 +20,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace exploration_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -522,5 +522,5 @@ TEST(CholeskyFactor, of_a_matrix_with_fewer_dimensions_than_rows) {
   }
 }
 
-}  // namespace
+}  // namespace exploration_test
 }  // namespace goblin

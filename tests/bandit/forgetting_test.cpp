@@ -21,7 +21,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace forgetting_test {
 
 using Eigen::Index;
 using oracle::Matrix;
@@ -511,5 +511,5 @@ TEST(Forgetting, window_is_exact_with_a_ridge_for_each_node) {
   }
 }
 
-}  // namespace
+}  // namespace forgetting_test
 }  // namespace goblin

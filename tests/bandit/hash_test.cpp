@@ -21,7 +21,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace hash_test {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -471,5 +471,5 @@ TEST(LinucbHash, long_contexts_are_learned_to_six_digits) {
   }
 }
 
-}  // namespace
+}  // namespace hash_test
 }  // namespace goblin

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace hub_test {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -551,5 +551,5 @@ TEST(HubBytes, are_estimated_with_the_hub) {
   }
 }
 
-}  // namespace
+}  // namespace hub_test
 }  // namespace goblin

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace intercept_test {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -310,5 +310,5 @@ TEST(InterceptInASharedBandit, is_the_same) {
   EXPECT_EQ(shared.evidence(round.user).rewards.size(), 5);
 }
 
-}  // namespace
+}  // namespace intercept_test
 }  // namespace goblin

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace local_engine_test {
 
 struct LocalCase {
   std::string name;
@@ -601,5 +601,5 @@ TEST(Neighbourhood, gap_leak_and_values_are_what_they_claim) {
   }
 }
 
-}  // namespace
+}  // namespace local_engine_test
 }  // namespace goblin

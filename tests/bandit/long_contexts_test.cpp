@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace long_contexts_test {
 
 using oracle::Matrix;
 using oracle::Vector;
@@ -296,5 +296,5 @@ TEST(LongContexts, and_edges_too_heavy_for_them_are_refused) {
   bandit.remove_edge(3, 7);
 }
 
-}  // namespace
+}  // namespace long_contexts_test
 }  // namespace goblin

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace merge_test {
 
 using ::testing::HasSubstr;
 
@@ -362,5 +362,5 @@ TEST_F(MergeRefused, contexts_that_the_engine_cannot_hold) {
   other_way.merge(sparse);
 }
 
-}  // namespace
+}  // namespace merge_test
 }  // namespace goblin

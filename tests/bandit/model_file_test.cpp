@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 namespace goblin {
-namespace {
+namespace model_file_test {
 
 using ::testing::HasSubstr;
 
@@ -282,5 +282,5 @@ TEST(ModelFile, takes_other_names) {
   EXPECT_FALSE(bandit.has_user("ann"));  // only the file has them
 }
 
-}  // namespace
+}  // namespace model_file_test
 }  // namespace goblin

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace move_user_test {
 
 using ::testing::HasSubstr;
 
@@ -269,5 +269,5 @@ TEST(MoveUser, through_many_clusters_can_still_be_saved) {
   EXPECT_EQ(Bandit::from_bytes(bandit.to_bytes()).cluster(1), bandit.cluster(1));
 }
 
-}  // namespace
+}  // namespace move_user_test
 }  // namespace goblin

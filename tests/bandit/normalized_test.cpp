@@ -22,7 +22,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace normalized_test {
 
 using Eigen::Index;
 using oracle::Matrix;
@@ -548,5 +548,5 @@ TEST(NormalizedLaplacian, friends_count_by_their_share) {
   EXPECT_NEAR(normalized.covariance(1)[0], 14.0 / 27.0, 1e-12);
 }
 
-}  // namespace
+}  // namespace normalized_test
 }  // namespace goblin

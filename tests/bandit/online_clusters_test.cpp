@@ -21,7 +21,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace online_clusters_test {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -646,5 +646,5 @@ TEST(OnlineClusters, keep_to_the_limits_of_what_is_admitted) {
   }
 }
 
-}  // namespace
+}  // namespace online_clusters_test
 }  // namespace goblin

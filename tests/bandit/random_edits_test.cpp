@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace random_edits_test {
 
 constexpr NodeId users = 8;
 constexpr NodeId clusters = 3;
@@ -141,5 +141,5 @@ TEST(RandomEdits, without_coupling_edges_change_the_graph_only) {
   }
 }
 
-}  // namespace
+}  // namespace random_edits_test
 }  // namespace goblin

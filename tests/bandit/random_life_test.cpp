@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace random_life_test {
 
 constexpr std::size_t dimension = 2;
 
@@ -435,5 +435,5 @@ TEST_P(RandomLife, leaves_no_trace) {
 INSTANTIATE_TEST_SUITE_P(all, RandomLife, ::testing::ValuesIn(ways()),
                          [](const auto& test) { return test.param.name; });
 
-}  // namespace
+}  // namespace random_life_test
 }  // namespace goblin

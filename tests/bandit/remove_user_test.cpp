@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace remove_user_test {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -508,5 +508,5 @@ TEST(RemoveUsers, tell_progress_that_never_goes_back) {
   }
 }
 
-}  // namespace
+}  // namespace remove_user_test
 }  // namespace goblin

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace reward_table_test {
 
 struct Columns {
   std::vector<NodeId> users;
@@ -98,5 +98,5 @@ TEST(RewardTable, the_number_of_threads_can_be_set_and_changes_nothing) {
   EXPECT_EQ(one.to_bytes(), three.to_bytes());
 }
 
-}  // namespace
+}  // namespace reward_table_test
 }  // namespace goblin

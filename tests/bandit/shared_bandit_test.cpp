@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace shared_bandit_test {
 
 constexpr std::array<EngineKind, 3> kinds = {EngineKind::dense, EngineKind::sparse, EngineKind::local};
 
@@ -450,5 +450,5 @@ TEST(SharedBandit, is_not_made_of_a_bandit_that_was_moved_from) {
   EXPECT_THROW(SharedBandit shared(std::move(bandit)), std::logic_error);  // NOLINT(bugprone-use-after-move)
 }
 
-}  // namespace
+}  // namespace shared_bandit_test
 }  // namespace goblin

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace engine_factory_test {
 
 TEST(InstructionSet, is_the_one_that_was_asked_for) {
   const char* wanted = std::getenv("GOBLIN_INSTRUCTIONS");
@@ -33,5 +33,5 @@ TEST(EngineFactory, exceptions_are_caught_by_type) {
   }
 }
 
-}  // namespace
+}  // namespace engine_factory_test
 }  // namespace goblin

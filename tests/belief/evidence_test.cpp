@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace evidence_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -51,5 +51,5 @@ TEST(Evidence, takes_memory_where_something_was_seen) {
   EXPECT_EQ(evidence.at(1000).count, 0);
 }
 
-}  // namespace
+}  // namespace evidence_test
 }  // namespace goblin

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace leaving_evidence_test {
 
 struct LeavingCase {
   std::string name;
@@ -250,5 +250,5 @@ TEST_P(LeavingEvidence, leaves_nothing_behind) {
 INSTANTIATE_TEST_SUITE_P(all, LeavingEvidence, ::testing::Range<std::size_t>(0, leaving_cases().size()),
                          [](const auto& test) { return leaving_cases()[test.param].name; });
 
-}  // namespace
+}  // namespace leaving_evidence_test
 }  // namespace goblin

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace lens_test {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -189,5 +189,5 @@ TEST(Lens, buckets_are_used_alike) {
   EXPECT_LT(std::abs(std::abs(signs) - users), 4.0 * std::sqrt(users));  // the shared sign, and own ones that cancel
 }
 
-}  // namespace
+}  // namespace lens_test
 }  // namespace goblin

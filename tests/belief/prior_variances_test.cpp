@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace prior_variances_test {
 
 Eigen::MatrixXd dense_inverse(const PriorMatrix& prior) {
   const auto n = static_cast<Eigen::Index>(prior.node_count());
@@ -119,5 +119,5 @@ TEST(PriorMatrix, rows_add_up_to_the_ridges) {
   EXPECT_EQ(both.part(last).ridge(0), 5.0);
 }
 
-}  // namespace
+}  // namespace prior_variances_test
 }  // namespace goblin

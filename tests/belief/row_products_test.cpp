@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace row_products_test {
 
 /// Numbers without a pattern.
 double number(std::size_t k) { return std::sin(1.0 + 12.9898 * static_cast<double>(k)); }
@@ -18,7 +18,13 @@ void fill(WideRows& rows, std::size_t count, std::size_t seed) {
   }
 }
 
-TEST(RowProducts, AreThoseOfAMatrixWhateverItsShape) {
+template <typename Registers>
+class RowProducts : public ::testing::Test {};
+
+using Kinds = ::testing::Types<row_products::Registers16, row_products::Registers32, row_products::Registers64>;
+TYPED_TEST_SUITE(RowProducts, Kinds);
+
+TYPED_TEST(RowProducts, are_those_of_a_matrix_whatever_its_shape) {
   for (const std::size_t width : {8, 16, 24, 32, 40, 48, 56, 104}) {
     for (const std::size_t rows : {1, 2, 3, 4, 7, 64}) {
       for (const std::size_t count : {0, 1, 5, 64, 65, 130}) {
@@ -39,7 +45,7 @@ TEST(RowProducts, AreThoseOfAMatrixWhateverItsShape) {
             }
           }
           WideRows result = to;
-          subtract_products(
+          subtract_products<TypeParam>(
               rows, [&](std::size_t a) { return result.row(a); }, layout, count,
               [&](std::size_t k) { return from.row(k); }, width);
           for (std::size_t a = 0; a < rows; ++a) {
@@ -53,7 +59,7 @@ TEST(RowProducts, AreThoseOfAMatrixWhateverItsShape) {
   }
 }
 
-TEST(RowProducts, RowsShareTheirNumbersEvenly) {
+TEST(WideRows, share_their_numbers_evenly) {
   EXPECT_EQ(WideRows::width_for(1), 8U);
   EXPECT_EQ(WideRows::width_for(43), 48U);
   EXPECT_EQ(WideRows::width_for(48), 48U);
@@ -62,5 +68,5 @@ TEST(RowProducts, RowsShareTheirNumbersEvenly) {
   EXPECT_EQ(WideRows::width_for(97), 40U);
 }
 
-}  // namespace
+}  // namespace row_products_test
 }  // namespace goblin

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace selected_inverse_test {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -126,5 +126,5 @@ TEST(SelectedInverse, of_the_prior_matrix_alone) {
   EXPECT_FALSE(prior_inverse(prior, 1.0, no_limit, 1));
 }
 
-}  // namespace
+}  // namespace selected_inverse_test
 }  // namespace goblin

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace sparse_engine_test {
 
 constexpr std::size_t users = 2100;  // more than are found at once
 
@@ -263,5 +263,5 @@ TEST(SparseEngine, little_evidence_needs_no_iterations) {
   expect_same();
 }
 
-}  // namespace
+}  // namespace sparse_engine_test
 }  // namespace goblin

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace work_test {
 
 TEST(Work, that_begins_anew_is_not_told_to_have_gone_back) {
   std::vector<double> told;
@@ -20,5 +20,5 @@ TEST(Work, that_begins_anew_is_not_told_to_have_gone_back) {
   EXPECT_FALSE(never_back({}));
 }
 
-}  // namespace
+}  // namespace work_test
 }  // namespace goblin

@@ -10,7 +10,7 @@
 #include <simdjson.h>
 
 namespace goblin::bench {
-namespace {
+namespace results_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -156,5 +156,5 @@ TEST(BenchResults, the_page_needs_nothing_else) {
   EXPECT_THAT(content_of(folder / "new/results.json"), HasSubstr("\"rows\""));
 }
 
-}  // namespace
+}  // namespace results_test
 }  // namespace goblin::bench

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::cluster {
-namespace {
+namespace datasets_test {
 
 /// What Graclus reaches, and METIS refined by k-means: the normalized cut divided by the number of clusters.
 struct Published {
@@ -78,5 +78,5 @@ TEST(Datasets, delicious_is_cut_less_than_by_graclus) {
       {{5, .039, .056}, {10, .049, .087}, {20, .085, .115}, {50, .163, .185}, {100, .245, .259}, {200, .389, .376}});
 }
 
-}  // namespace
+}  // namespace datasets_test
 }  // namespace goblin::cluster

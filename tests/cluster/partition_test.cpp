@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::cluster {
-namespace {
+namespace partition_test {
 
 using ::testing::HasSubstr;
 
@@ -292,5 +292,5 @@ TEST(Partition, methods_have_names) {
   EXPECT_THROW((void)method_of("spectral"), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace partition_test
 }  // namespace goblin::cluster

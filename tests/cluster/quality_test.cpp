@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::cluster {
-namespace {
+namespace quality_test {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
@@ -95,5 +95,5 @@ TEST(Quality, refuses_labels_of_another_form) {
 
 TEST(Quality, empty_graph) { EXPECT_EQ(summarize(Graph(), {}).clusters, 0); }
 
-}  // namespace
+}  // namespace quality_test
 }  // namespace goblin::cluster

@@ -20,7 +20,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::cluster {
-namespace {
+namespace stages_test {
 
 using ::testing::ElementsAre;
 
@@ -308,5 +308,5 @@ TEST(SmallComponents, are_divided_only_where_no_cluster_has_room) {
   EXPECT_NE(labels[4], labels[5]);
 }
 
-}  // namespace
+}  // namespace stages_test
 }  // namespace goblin::cluster

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace cache_test {
 
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -123,5 +123,5 @@ TEST(CacheFolder, follows_the_environment) {
   if (!before.empty()) ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
 }
 
-}  // namespace
+}  // namespace cache_test
 }  // namespace goblin::data

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace contexts_test {
 
 /// Four items and three words, by hand: word 0 in two items, word 1 in one, word 2 in three; item 3 has none.
 SparseRows counts() {
@@ -128,5 +128,5 @@ TEST(Contexts, refuse_a_mean_length_that_is_none) {
   }
 }
 
-}  // namespace
+}  // namespace contexts_test
 }  // namespace goblin::data

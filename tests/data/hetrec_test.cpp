@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace hetrec_test {
 
 using ::testing::HasSubstr;
 
@@ -167,5 +167,5 @@ TEST(Hetrec, delicious_has_the_published_counts) {
   }
 }
 
-}  // namespace
+}  // namespace hetrec_test
 }  // namespace goblin::data

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace own_files_test {
 
 struct OwnFiles {
   std::string edges = "# friends\nann\tbob\nbob\tcat\t2.5\n";
@@ -150,5 +150,5 @@ TEST(OwnFiles, name_file_line_and_reason) {
   EXPECT_EQ(OwnFiles{.payoffs = "ann\ttea\t0\n"}.error(), "payoffs.tsv:0: no payoff other than 0");
 }
 
-}  // namespace
+}  // namespace own_files_test
 }  // namespace goblin::data

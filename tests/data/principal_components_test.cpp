@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace principal_components_test {
 
 SparseRows random_rows(std::size_t row_count, std::size_t column_count, std::size_t entries) {
   Random random(3);
@@ -87,5 +87,5 @@ TEST(PrincipalComponents, of_fewer_than_d_directions_are_zero_beyond) {
   EXPECT_NEAR(result.explained, 1.0, 1e-9);
 }
 
-}  // namespace
+}  // namespace principal_components_test
 }  // namespace goblin::data

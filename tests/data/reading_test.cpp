@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace reading_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -133,5 +133,5 @@ TEST(Readings, of_lastfm_have_the_counts_of_the_files) {
   }
 }
 
-}  // namespace
+}  // namespace reading_test
 }  // namespace goblin::data

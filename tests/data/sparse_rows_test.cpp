@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace sparse_rows_test {
 
 using ::testing::ElementsAre;
 
@@ -29,5 +29,5 @@ TEST(SparseRows, refuses_entries_outside) {
   EXPECT_THROW(SparseRows(1, 1, std::vector<Entry>{{0, 1}}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace sparse_rows_test
 }  // namespace goblin::data

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::data {
-namespace {
+namespace tags_test {
 
 using ::testing::ElementsAre;
 
@@ -56,5 +56,5 @@ TEST(Tags, each_step_can_be_left_out) {
   EXPECT_TRUE(count_words(1, tags, assignments, {.lower_case = false}).words.find("Lo"));
 }
 
-}  // namespace
+}  // namespace tags_test
 }  // namespace goblin::data

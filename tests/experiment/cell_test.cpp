@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::experiment {
-namespace {
+namespace cell_test {
 
 using ::testing::HasSubstr;
 
@@ -435,5 +435,5 @@ TEST(RunCells, the_printed_bound_runs_with_the_true_norm) {
   EXPECT_THROW((void)run_cells(std::span(&shared, 1), store, {}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace cell_test
 }  // namespace goblin::experiment

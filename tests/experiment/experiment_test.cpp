@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::experiment {
-namespace {
+namespace experiment_test {
 
 using ::testing::HasSubstr;
 
@@ -275,5 +275,5 @@ TEST(FiveLines, that_everything_serves) {
   EXPECT_GT(trace.reward, 2.0 * trace.random_reward);
 }
 
-}  // namespace
+}  // namespace experiment_test
 }  // namespace goblin::experiment

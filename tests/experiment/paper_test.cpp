@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::experiment::paper {
-namespace {
+namespace paper_test {
 
 data::Dataset small_data() {
   data::Dataset data;
@@ -74,5 +74,5 @@ TEST(Paper, cluster_sizes_are_read_both_ways_with_both_kinds_of_clusters) {
   EXPECT_EQ(name_of(Grouping{.clusters = 50, .balanced = true}), "50 clusters (balanced)");
 }
 
-}  // namespace
+}  // namespace paper_test
 }  // namespace goblin::experiment::paper

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::experiment::rivals {
-namespace {
+namespace rivals_test {
 
 using ::testing::ElementsAre;
 
@@ -135,5 +135,5 @@ TEST(RivalsPlan, no_two_settings_share_a_file) {
   }
 }
 
-}  // namespace
+}  // namespace rivals_test
 }  // namespace goblin::experiment::rivals

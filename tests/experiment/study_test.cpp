@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::experiment {
-namespace {
+namespace study_test {
 
 Study small_study() {
   Study study{
@@ -132,5 +132,5 @@ TEST(PaperPlan, has_every_cell_of_the_grid) {
   EXPECT_THROW((void)paper::plan({.cliques = true, .seeds = 1}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace study_test
 }  // namespace goblin::experiment

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace cut_off_test {
 
 TEST(CutOff, gives_all_parts_but_one) {
   const EditableGraph graph(Graph(9, std::vector<Edge>{{0, 1}, {1, 2}, {3, 4}, {5, 6}, {6, 7}, {7, 5}}));
@@ -45,5 +45,5 @@ TEST(CutOff, is_what_the_components_say) {
   }
 }
 
-}  // namespace
+}  // namespace cut_off_test
 }  // namespace goblin

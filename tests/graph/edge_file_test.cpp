@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace edge_file_test {
 
 Graph read(const std::string& text) {
   std::istringstream in(text);
@@ -128,5 +128,5 @@ TEST(EdgeFile, lines_longer_than_a_block) {
   EXPECT_EQ(graph.node_count(), 3);
 }
 
-}  // namespace
+}  // namespace edge_file_test
 }  // namespace goblin

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace graph_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -281,5 +281,5 @@ TEST(Generate, rewiring_keeps_weights) {
   EXPECT_EQ(weights(generate::rewired(graph, Random(2)).graph), weights(graph));
 }
 
-}  // namespace
+}  // namespace graph_test
 }  // namespace goblin

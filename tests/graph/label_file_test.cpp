@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace label_file_test {
 
 Graph friends() {
   std::istringstream in("ann\tbob\nbob\tcat\n");
@@ -103,5 +103,5 @@ TEST(LabelFile, users_without_names_go_by_their_numbers) {
   }
 }
 
-}  // namespace
+}  // namespace label_file_test
 }  // namespace goblin

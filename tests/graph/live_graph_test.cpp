@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace live_graph_test {
 
 TEST(LiveGraph, follows_its_edits) {
   Names names;
@@ -119,5 +119,5 @@ TEST(EditableGraph, gives_up_parts_that_no_edge_joins_to_the_others) {
   }
 }
 
-}  // namespace
+}  // namespace live_graph_test
 }  // namespace goblin

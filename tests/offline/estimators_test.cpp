@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace estimators_test {
 
 struct Row {
   std::size_t user;
@@ -336,5 +336,5 @@ TEST(Accumulator, compares_with_another_on_the_same_log) {
   EXPECT_THROW(static_cast<void>(one.more_than(other, Estimator::snips, 1.0)), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace estimators_test
 }  // namespace goblin::offline

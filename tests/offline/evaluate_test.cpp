@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace evaluate_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -332,5 +332,5 @@ TEST(Evaluation, rewards_are_foretold_before_they_are_learned) {
   EXPECT_EQ(fixed.bandit().rewards(), 0);
 }
 
-}  // namespace
+}  // namespace evaluate_test
 }  // namespace goblin::offline

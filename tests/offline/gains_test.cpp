@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace gains_test {
 
 TEST(Gains, intervals_of_few_users_hold_the_truth) {
   constexpr std::size_t users = 8;
@@ -40,5 +40,5 @@ TEST(Gains, nothing_is_certain_of_a_group_of_one_user) {
   EXPECT_GT(groups[1].gain.high, 0.0);
 }
 
-}  // namespace
+}  // namespace gains_test
 }  // namespace goblin::offline

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace likelihood_test {
 
 /// Rewards of users whose vectors are drawn from the prior, or whatever a test wants.
 struct Rewards {
@@ -153,5 +153,5 @@ TEST(LogDeterminant, is_that_of_the_matrix) {
   EXPECT_NEAR(log_determinant(PriorMatrix(Graph(3), {0.5, 2.0, 3.0}, 1.0)), std::log(3.0), 1e-12);
 }
 
-}  // namespace
+}  // namespace likelihood_test
 }  // namespace goblin::offline

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin {
-namespace {
+namespace progressive_means_test {
 
 /// After every batch, the means are those of a bandit that learned the same.
 TEST(ProgressiveMeans, are_those_of_a_bandit) {
@@ -36,5 +36,5 @@ TEST(ProgressiveMeans, are_those_of_a_bandit) {
   }
 }
 
-}  // namespace
+}  // namespace progressive_means_test
 }  // namespace goblin

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace tune_test {
 
 using test::RandomChoices;
 using ::testing::AllOf;
@@ -544,5 +544,5 @@ TEST(TuneReplay, stops_when_progress_throws) {
   EXPECT_EQ(reads, 2U);
 }
 
-}  // namespace
+}  // namespace tune_test
 }  // namespace goblin::offline

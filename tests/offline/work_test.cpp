@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::offline {
-namespace {
+namespace work_test {
 
 TEST(Work, gives_what_the_callers_function_threw_though_another_thread_stops_first) {
   using namespace std::chrono_literals;
@@ -36,5 +36,5 @@ TEST(Work, gives_what_the_callers_function_threw_though_another_thread_stops_fir
   EXPECT_THROW(work.run(2, tick_on), std::range_error);
 }
 
-}  // namespace
+}  // namespace work_test
 }  // namespace goblin::offline

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::report {
-namespace {
+namespace claims_test {
 
 Claim claim_of(std::vector<std::vector<double>> differences) {
   Claim claim;
@@ -258,5 +258,5 @@ TEST(Claims, in_several_readings_hold_in_every_some_or_none) {
   EXPECT_EQ(spread_of(readings, "lastfm-savings"), Spread::none);
 }
 
-}  // namespace
+}  // namespace claims_test
 }  // namespace goblin::report

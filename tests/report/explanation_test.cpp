@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::report {
-namespace {
+namespace explanation_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -60,5 +60,5 @@ TEST(ExplanationReport, names_may_be_anything) {
   EXPECT_THAT(drawn(std::string(100, 'x')), AllOf(HasSubstr("xxx\u2026"), Not(HasSubstr(std::string(21, 'x')))));
 }
 
-}  // namespace
+}  // namespace explanation_test
 }  // namespace goblin::report

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::report {
-namespace {
+namespace figure_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -103,5 +103,5 @@ TEST(InlineSvg, takes_the_colour_of_the_page) {
             "fill=\"currentColor\">1</text></g></svg>");
 }
 
-}  // namespace
+}  // namespace figure_test
 }  // namespace goblin::report

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::report {
-namespace {
+namespace rivals_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -179,5 +179,5 @@ TEST(Rivals, figures_have_gob_lin_and_the_question_in_every_panel) {
   }
 }
 
-}  // namespace
+}  // namespace rivals_test
 }  // namespace goblin::report

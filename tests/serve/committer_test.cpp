@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace committer_test {
 
 using testing::ElementsAre;
 using testing::StartsWith;
@@ -52,7 +52,10 @@ class CommitterTest : public testing::Test {
     });
     begun.get_future().wait();
   }
-  void let_go() { gate_.set_value(); }
+  void let_go() {
+    gate_.set_value();
+    gate_ = {};
+  }
 
   TemporaryFolder folder_;
   SqliteStore store_{{.folder = folder_ / "store"}};
@@ -129,20 +132,50 @@ TEST_F(CommitterTest, after_many_the_next_transaction_waits_for_enough_and_after
 }
 
 TEST_F(CommitterTest, who_waits_for_others_waits_no_longer_than_said_nor_beyond_the_end) {
-  for (const std::chrono::microseconds time :
-       {std::chrono::microseconds(1'000), std::chrono::microseconds(3'600'000'000)}) {
+  for (const bool briefly : {true, false}) {
     std::atomic<int> answers = 0;
     {
-      Committer committer(store_, [](auto&&...) {}, {.many = 1, .enough = 100, .most_gathering = time});
-      for (int k = 0; k < 3; ++k) {
+      Committer committer(
+          store_, [](auto&&...) {},
+          {.many = 2, .most_gathering = briefly ? std::chrono::milliseconds(1) : std::chrono::hours(1)});
+      const auto submit = [&] {
         std::unique_ptr<Write> write =
             std::make_unique<TestWrite>([](Transaction&) {}, [&](const Problem*) { ++answers; });
         EXPECT_FALSE(committer.submit(write));
-        while (time < std::chrono::seconds(1) && answers <= k) std::this_thread::yield();
+      };
+      hold(committer);
+      submit();
+      submit();
+      let_go();
+      while (answers < 2) std::this_thread::yield();
+      submit();  // the next one waits for a second
+      if (briefly) {
+        while (answers < 3) std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        EXPECT_EQ(answers, 2);
       }
     }
     EXPECT_EQ(answers, 3);
   }
+}
+
+TEST_F(CommitterTest, when_all_who_called_before_are_back_nobody_waits) {
+  std::atomic<int> answers = 0;
+  Committer committer(store_, [](auto&&...) {}, {.many = 2, .enough = 100, .most_gathering = std::chrono::hours(1)});
+  const auto submit = [&](int count) {
+    for (int k = 0; k < count; ++k) {
+      std::unique_ptr<Write> write =
+          std::make_unique<TestWrite>([](Transaction&) {}, [&](const Problem*) { ++answers; });
+      EXPECT_FALSE(committer.submit(write));
+    }
+  };
+  hold(committer);
+  submit(3);
+  let_go();
+  while (answers < 3) std::this_thread::yield();
+  submit(3);
+  while (answers < 6) std::this_thread::yield();
 }
 
 TEST_F(CommitterTest, too_many_that_wait_are_refused_with_429) {
@@ -184,5 +217,5 @@ TEST_F(CommitterTest, a_write_that_throws_takes_the_others_of_its_transaction_wi
   EXPECT_EQ(store_.end(), 2);
 }
 
-}  // namespace
+}  // namespace committer_test
 }  // namespace goblin::serve

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace durability_test {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -231,5 +231,5 @@ TEST(DiskFullTest, a_full_disk_is_said_and_what_was_acknowledged_stays) {
   ::umount(mounted.c_str());
 }
 
-}  // namespace
+}  // namespace durability_test
 }  // namespace goblin::serve

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 namespace goblin::serve {
-namespace {
+namespace http_bad_input_test {
 
 struct Bad {
   std::string method;
@@ -206,5 +206,5 @@ TEST_F(HttpBadInput, without_keys_a_page_of_somebody_else_gets_nothing) {
   EXPECT_EQ(host("[::1]:8080"), 200);
 }
 
-}  // namespace
+}  // namespace http_bad_input_test
 }  // namespace goblin::serve

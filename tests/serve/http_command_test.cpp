@@ -19,7 +19,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace http_command_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -168,5 +168,5 @@ TEST(ServeCommand, refuses_what_it_cannot_do) {
   refused({"--listen", taken}, 1, taken + " cannot be listened on");
 }
 
-}  // namespace
+}  // namespace http_command_test
 }  // namespace goblin::serve

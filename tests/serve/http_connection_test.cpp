@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace goblin::serve {
-namespace {
+namespace http_connection_test {
 
 using namespace std::chrono_literals;
 
@@ -304,5 +304,5 @@ TEST(ListenAddress, has_an_address_and_a_port) {
   }
 }
 
-}  // namespace
+}  // namespace http_connection_test
 }  // namespace goblin::serve

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 namespace goblin::serve {
-namespace {
+namespace http_keys_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -155,5 +155,5 @@ TEST_F(HttpKeys, are_never_in_the_log) {
   }
 }
 
-}  // namespace
+}  // namespace http_keys_test
 }  // namespace goblin::serve

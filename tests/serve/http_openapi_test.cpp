@@ -19,7 +19,7 @@
 #include <nlohmann/json.hpp>
 
 namespace goblin::serve {
-namespace {
+namespace http_openapi_test {
 
 using Json = nlohmann::json;
 
@@ -177,5 +177,5 @@ TEST(OpenApi, every_reference_leads_somewhere) {
   look(api);
 }
 
-}  // namespace
+}  // namespace http_openapi_test
 }  // namespace goblin::serve

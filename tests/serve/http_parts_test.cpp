@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 
 namespace goblin::serve {
-namespace {
+namespace http_parts_test {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
@@ -197,5 +197,5 @@ TEST(Workers, take_only_so_much) {
   EXPECT_EQ(done, 3) << "what was taken is done before the end";
 }
 
-}  // namespace
+}  // namespace http_parts_test
 }  // namespace goblin::serve

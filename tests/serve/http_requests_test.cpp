@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace http_requests_test {
 
 constexpr RequestLimits limits{
     .dimension = 2, .most_candidates = 4, .most_name_bytes = 9, .most_rewards = 3, .most_friends = 3};
@@ -259,5 +259,5 @@ TEST_F(HttpRequests, items_edges_and_explanations) {
             "400 invalid-field: 'k' is 1001 (must be a whole number from 1 to 1000)");
 }
 
-}  // namespace
+}  // namespace http_requests_test
 }  // namespace goblin::serve

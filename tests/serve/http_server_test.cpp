@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 
 namespace goblin::serve {
-namespace {
+namespace http_server_test {
 
 using ::testing::HasSubstr;
 
@@ -323,5 +323,5 @@ TEST_F(HttpCalls, every_answer_has_an_id) {
   EXPECT_NE(own, problem.fields.at("x-request-id"));
 }
 
-}  // namespace
+}  // namespace http_server_test
 }  // namespace goblin::serve

@@ -10,7 +10,7 @@
 #include <string>
 
 namespace goblin::serve {
-namespace {
+namespace http_tls_test {
 
 /// A certificate that it has given itself, and its key, as PEM files.
 void write_certificate(const std::filesystem::path& certificate, const std::filesystem::path& key) {
@@ -136,5 +136,5 @@ TEST_F(HttpTls, files_that_do_not_fit_are_named) {
   EXPECT_THROW(start(), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace http_tls_test
 }  // namespace goblin::serve

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace kill_test {
 
 /// `goblin serve` as a process of its own.
 class Server {
@@ -286,5 +286,5 @@ TEST(KillTest, a_server_that_is_asked_to_stop_says_goodbye) {
   EXPECT_TRUE(std::filesystem::exists(folder / "store" / "snapshots" / "2.goblin"));
 }
 
-}  // namespace
+}  // namespace kill_test
 }  // namespace goblin::serve

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace learner_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -194,5 +194,5 @@ TEST_F(LearnerTest, an_edge_has_the_weight_that_its_last_record_says) {
   EXPECT_EQ(bandit_.weight("u2", "u3"), 5.0);
 }
 
-}  // namespace
+}  // namespace learner_test
 }  // namespace goblin::serve

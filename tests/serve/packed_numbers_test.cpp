@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace packed_numbers_test {
 
 void expect_back(const std::vector<double>& numbers, std::size_t bytes) {
   const std::string text = packed(numbers);
@@ -89,5 +89,5 @@ TEST(PackedNumbers, other_bytes_are_no_numbers) {
   EXPECT_TRUE(unpacked("\xff\x01").empty());
 }
 
-}  // namespace
+}  // namespace packed_numbers_test
 }  // namespace goblin::serve

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace races_test {
 
 using namespace std::chrono_literals;
 
@@ -180,5 +180,5 @@ TEST_F(RacesTest, questions_of_all_kinds_beside_everything_else) {
   EXPECT_TRUE(service.status().trouble.empty()) << service.status().trouble;
 }
 
-}  // namespace
+}  // namespace races_test
 }  // namespace goblin::serve

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace record_test {
 
 TEST(Record, a_decision_without_a_name_is_called_after_its_offset) {
   EXPECT_EQ(event_of(17), "g-17");
@@ -26,5 +26,5 @@ TEST(Record, one_that_was_answered_early_is_called_after_the_start_and_a_number)
   }
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace goblin::serve

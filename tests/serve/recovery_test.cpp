@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace recovery_test {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
@@ -225,5 +225,5 @@ INSTANTIATE_TEST_SUITE_P(Engines, RecoveryTest,
                                          Kind{"club", Policy::club, EngineKind::automatic}),
                          [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace recovery_test
 }  // namespace goblin::serve

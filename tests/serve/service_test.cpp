@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace service_test {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
@@ -689,5 +689,5 @@ TEST_F(ServiceTest, a_store_of_another_bandit_is_refused) {
                std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace service_test
 }  // namespace goblin::serve

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::serve {
-namespace {
+namespace sqlite_store_test {
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -434,5 +434,5 @@ TEST_F(SqliteStoreTest, any_sql_tool_sees_decisions_with_their_names_times_and_r
   EXPECT_THAT(std::string(rows.text(3)), testing::MatchesRegex("20..-..-..T.*Z"));
 }
 
-}  // namespace
+}  // namespace sqlite_store_test
 }  // namespace goblin::serve

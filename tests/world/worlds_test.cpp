@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 namespace goblin::world {
-namespace {
+namespace worlds_test {
 
 double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -313,5 +313,5 @@ TEST(Log, refuses_rounds_of_another_form) {
                std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace worlds_test
 }  // namespace goblin::world
