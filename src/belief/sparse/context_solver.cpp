@@ -346,7 +346,7 @@ void ContextSolver::solve_coordinate(const Slab& slab, std::size_t r, const Prio
 /// Of b - A u at a node. Differences, so that a heavy edge between two nodes that are alike takes no digits.
 void ContextSolver::add_squares(const WideRows& u, std::size_t position, const double* right_hand_side,
                                 const PriorMatrix& prior, std::size_t node, double* squares) const {
-  using row_products::Numbers;
+  using Numbers = row_products::Registers::Numbers;
   const auto neighbours = prior.graph().neighbours(node);
   const auto weights = prior.graph().weights(node);
   for_registers(u.width(), [&]<std::size_t Count>(std::size_t at, std::integral_constant<std::size_t, Count>) {
