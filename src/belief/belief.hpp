@@ -249,12 +249,14 @@ class Belief {
   struct BulkPart {
     NodeId component = 0;
     std::size_t rewards = 0;
-    std::size_t nodes = 0;  // that they are about
+    std::size_t nodes = 0;         // that they are about
+    std::size_t new_nodes = 0;     // of these, the ones without evidence
+    std::size_t of_new_users = 0;  // rewards
   };
   class BulkChange;
   /// What was observed before a batch.
   struct EvidenceBefore {
-    std::vector<std::vector<Evidence::Before>> of_nodes;
+    std::vector<Evidence::Before> of_nodes;
     std::vector<Evidence::Before> of_users;
   };
   [[nodiscard]] bool learns_in_a_copy(const Engine& engine, std::size_t rewards) const;
@@ -264,8 +266,12 @@ class Belief {
   [[nodiscard]] double bulk_bytes(std::span<const BulkPart> parts, std::size_t rewards, std::size_t of) const;
   void check_bulk_fits(std::span<const BulkPart> parts, std::size_t rewards) const;
   void check_merge_fits(std::span<const NodeId> nodes) const;
-  void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads,
-                    EvidenceBefore& before);
+  template <typename Work>
+  void for_each_by_node(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                        std::size_t threads, const Work& work) const;
+  void reserve_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                        std::size_t threads);
+  void add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node, std::size_t threads);
   void put_back(EvidenceBefore& before);
   void run(BulkChange& change, double needed, std::size_t rewards);
   /// `alone`: whoever calls it has everything to themselves already.

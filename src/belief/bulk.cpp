@@ -44,43 +44,44 @@ bool Belief::learns_in_a_copy(const Engine& engine, std::size_t rewards) const {
   return engine.kind() != EngineKind::local && engine.node_count() >= large && rewards >= fewest_to_be_safe;
 }
 
-/// Adds the rewards to the evidence of their nodes and users, and keeps what was there before. The sums of a place are
-/// taken in the order of the rewards, whatever the number of threads.
-void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
-                          std::size_t threads, EvidenceBefore& before) {
-  for (const std::uint32_t k : by_node) evidence_.expect(rewards[k].node);
-  before.of_nodes.resize(threads);
-  // A thread takes whole nodes: those that begin within its share.
-  const auto is_first = [&](std::size_t at) {
-    return at == 0 || rewards[by_node[at]].node != rewards[by_node[at - 1]].node;
-  };
+/// Calls work(k) for every reward, node after node. A thread takes whole nodes: those that begin within its share.
+template <typename Work>
+void Belief::for_each_by_node(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                              std::size_t threads, const Work& work) const {
   const auto begin_of_share = [&](std::size_t share) {
     std::size_t at = by_node.size() * share / threads;
-    while (at < by_node.size() && !is_first(at)) ++at;
+    while (at > 0 && at < by_node.size() && rewards[by_node[at]].node == rewards[by_node[at - 1]].node) ++at;
     return at;
   };
-  run_jobs(threads, threads, [&](std::size_t share) {
-    for (std::size_t at = begin_of_share(share), end = begin_of_share(share + 1); at < end; ++at) {
-      const UserReward& one = rewards[by_node[at]];
-      if (is_first(at)) before.of_nodes[share].push_back(evidence_.before(one.node));
-      evidence_.add(one.node, {one.learned(), dimension()}, one.reward);
-    }
+  const auto one_share = [&](std::size_t share) {
+    for (std::size_t at = begin_of_share(share), end = begin_of_share(share + 1); at < end; ++at) work(by_node[at]);
     return true;
+  };
+  run_jobs(threads, threads, std::ref(one_share));  // a reference takes no memory
+}
+
+/// Takes the memory that add_evidence needs.
+void Belief::reserve_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                              std::size_t threads) {
+  for (const std::uint32_t k : by_node) evidence_.expect(rewards[k].node);
+  for_each_by_node(rewards, by_node, threads, [&](std::size_t k) { evidence_.reserve(rewards[k].node); });
+  if (!user_evidence_) return;
+  for (const UserReward& one : rewards) user_evidence_->reserve(one.user);
+}
+
+/// Adds the rewards to the evidence of their nodes and users. The memory has been taken, so that it cannot fail. The
+/// sums of a place are taken in the order of the rewards, whatever the number of threads.
+void Belief::add_evidence(std::span<const UserReward> rewards, std::span<const std::uint32_t> by_node,
+                          std::size_t threads) {
+  for_each_by_node(rewards, by_node, threads, [&](std::size_t k) {
+    evidence_.add(rewards[k].node, {rewards[k].learned(), dimension()}, rewards[k].reward);
   });
   if (!user_evidence_) return;
-  std::vector<NodeId> users;
-  users.reserve(rewards.size());
-  for (const UserReward& one : rewards) users.push_back(one.user);
-  std::sort(users.begin(), users.end());
-  users.erase(std::unique(users.begin(), users.end()), users.end());
-  for (const NodeId user : users) before.of_users.push_back(user_evidence_->before(user));
   for (const UserReward& one : rewards) user_evidence_->add(one.user, {one.context, lenses_.dimension()}, one.reward);
 }
 
 void Belief::put_back(EvidenceBefore& before) {
-  for (auto& share : before.of_nodes) {
-    for (Evidence::Before& one : share) evidence_.put_back(one);
-  }
+  for (Evidence::Before& one : before.of_nodes) evidence_.put_back(one);
   for (Evidence::Before& one : before.of_users) user_evidence_->put_back(one);
 }
 
@@ -121,6 +122,8 @@ std::vector<Belief::BulkPart> Belief::parts_of(std::span<const UserReward> rewar
     BulkPart& part = parts.back();
     ++part.rewards;
     if (is_new) ++part.nodes;
+    if (is_new && evidence_.at(node).count == 0) ++part.new_nodes;
+    if (user_evidence_ && user_evidence_->at(rewards[by_node[at]].user).count == 0) ++part.of_new_users;
   }
   return parts;
 }
@@ -137,24 +140,22 @@ double Belief::bulk_bytes(std::span<const BulkPart> parts, std::size_t rewards, 
   double largest = 0.0;  // of what large components take one after the other,
   double small = 0.0;    // and small ones side by side
   std::size_t places = 0;
+  std::size_t users = 0;  // at most
   for (const BulkPart& part : parts) {
     const Engine& engine = *components_[part.component].engine;
     const std::size_t most = std::min(part.rewards, rewards);
     const bool is_large = engine.node_count() >= large;
     const Engine::Bytes bytes = engine.bulk_bytes(most, std::min(part.nodes, most), is_large ? threads : 1);
-    const std::size_t nodes = std::min(part.nodes, scaled(part.rewards));
     kept += bytes.kept * static_cast<double>(scaled(part.rewards)) / static_cast<double>(most);
     if (learns_in_a_copy(engine, most)) kept += static_cast<double>(engine.bytes());
     double& meanwhile = is_large ? largest : small;
     meanwhile = std::max(meanwhile, bytes.meanwhile);
-    places += nodes;
+    places += std::min(part.new_nodes, scaled(part.rewards));
+    users += scaled(part.of_new_users);
   }
-  // The sums of places that had none, and what others had before.
-  const double numbers = evidence_.place_bytes() + 2.0 * sizeof(Evidence::Before);
-  kept += static_cast<double>(places) * numbers;
+  kept += static_cast<double>(places) * evidence_.place_bytes();
   if (user_evidence_) {
-    kept += static_cast<double>(std::min(rewards, user_evidence_->size())) *
-            (user_evidence_->place_bytes() + 2.0 * sizeof(Evidence::Before));
+    kept += static_cast<double>(std::min(users, user_evidence_->size())) * user_evidence_->place_bytes();
   }
   if (!lenses_.are_plain()) {
     kept += static_cast<double>(rewards) * (sizeof(UserReward) + static_cast<double>(dimension() * sizeof(double)));
@@ -195,7 +196,8 @@ class Belief::BulkChange {
 
   void learn(std::size_t part, const Work& work) {
     Component& component = this->component(part);
-    const auto evidence = belief_.evidence_of(component);
+    ComponentEvidence evidence = belief_.evidence_of(component);
+    evidence.added = rewards(part);
     if (belief_.learns_in_a_copy(*component.engine, rewards(part).size())) {
       auto copy = component.engine->clone();
       changed_[part] = copy->learn_many(rewards(part), evidence, work);
@@ -213,7 +215,6 @@ class Belief::BulkChange {
     }
   }
 
-  /// When the evidence is as it was before.
   void take_back() {
     for (std::size_t part = 0; part < size(); ++part) {
       if (before_[part]) belief_.exchange(component(part), before_[part]);
@@ -320,15 +321,15 @@ SolveSummary Belief::learn_many(std::span<const UserReward> rewards) {
   }
   begins.push_back(lessons.size());
   BulkChange change(*this, lessons, begins, parts);
-  EvidenceBefore before;
+  const std::size_t adding = rewards.size() < 1000 ? 1 : thread_count();
+  reserve_evidence(rewards, by_node, adding);
   try {
-    add_evidence(rewards, by_node, rewards.size() < 1000 ? 1 : thread_count(), before);
     run(change, bulk_bytes(bulk_parts, rewards.size(), rewards.size()), rewards.size());
   } catch (...) {
-    put_back(before);
     change.take_back();
     throw;
   }
+  add_evidence(rewards, by_node, adding);
   rewards_ += rewards.size();
   longest_learned_ = longest;
   SolveSummary summary;
@@ -359,9 +360,8 @@ SolveSummary Belief::learn_sums(std::span<const UserReward> rewards) {
   double log_determinant = 0.0;
   SolveSummary summary;
   try {
-    before.of_nodes.resize(1);
     evidence_.reserve(node);
-    before.of_nodes.front().push_back(evidence_.before(node));
+    before.of_nodes.push_back(evidence_.before(node));
     std::unordered_set<NodeId> users;
     std::vector<double> learned(dimension());
     for (std::size_t k = 0; k < rewards.size(); ++k) {

@@ -29,19 +29,21 @@ struct Limits {
   static constexpr double in_sparse = 1e11;  ///< the product of both, with the engine sparse
 };
 
-/// The evidence of the nodes of one component: node k of the component is nodes[k] of the belief.
+/// The evidence of the nodes of one component: node k of the component is nodes[k] of the belief. While a batch is
+/// learned, its rewards are not among the evidence yet, so that nothing has to be undone if something stops it; what
+/// they add is added on the way.
 struct ComponentEvidence {
   const Evidence& evidence;
   std::span<const NodeId> nodes;
+  std::span<const NodeReward> added = {};  ///< ordered by their node, which is one of the component
 
-  [[nodiscard]] UserEvidence at(std::size_t node) const { return evidence.at(nodes[node]); }
-};
-
-/// One reward for a context of d numbers, at a node.
-struct NodeReward {
-  NodeId node;
-  const double* context;
-  double reward;
+  /// With `added`, valid until this thread asks again.
+  [[nodiscard]] UserEvidence at(std::size_t node) const {
+    if (added.empty()) return evidence.at(nodes[node]);
+    const auto first = std::ranges::lower_bound(added, node, {}, &NodeReward::node);
+    const auto end = std::ranges::upper_bound(first, added.end(), node, {}, &NodeReward::node);
+    return evidence.with(nodes[node], {first, end});
+  }
 };
 
 /// Where evaluate writes, one number a context: the mean x.w_i and the variance x^T C_i x as the engine knows them, and

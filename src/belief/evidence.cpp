@@ -34,7 +34,10 @@ Evidence::Sums& Evidence::sums(std::size_t place) {
 }
 
 void Evidence::add(std::size_t place, std::span<const double> context, double reward) {
-  Sums& sums = this->sums(place);
+  add(sums(place), context, reward);
+}
+
+void Evidence::add(Sums& sums, std::span<const double> context, double reward) const {
   if (takes_away_) {
     add_exactly(sums, context, reward, 1.0);
     ++sums.count;
@@ -145,7 +148,24 @@ void Evidence::put_back(Before& before) {
 
 UserEvidence Evidence::at(std::size_t place) const {
   if (sums_at_[place] == none || sums_[sums_at_[place]].count == 0) return {};
-  const Sums& sums = sums_[sums_at_[place]];
+  return seen(sums_[sums_at_[place]]);
+}
+
+UserEvidence Evidence::with(std::size_t place, std::span<const NodeReward> rewards) const {
+  if (rewards.empty()) return at(place);
+  thread_local Sums together;
+  if (at(place).count > 0) {
+    together = sums_[sums_at_[place]];
+  } else {
+    together.count = 0;
+    together.squared_rewards = together.squared_rest = 0.0;
+    together.numbers.assign(numbers_of_a_place(), 0.0);
+  }
+  for (const NodeReward& one : rewards) add(together, {one.context, dimension_}, one.reward);
+  return seen(together);
+}
+
+UserEvidence Evidence::seen(const Sums& sums) const {
   const auto numbers = std::span(sums.numbers);
   return {.contexts = numbers.first(packed_size()),
           .rewards = numbers.subspan(packed_size(), dimension_),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/belief/evidence.hpp"
+#include "goblin/graph/names.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,13 @@ namespace goblin {
 
 class BinaryReader;
 class BinaryWriter;
+
+/// One reward for a context of d numbers, at a node.
+struct NodeReward {
+  NodeId node;
+  const double* context;
+  double reward;
+};
 
 /// The sums of what was observed at each of some places, which are users or nodes. A place takes memory from its first
 /// observation on: d (d + 3) / 2 numbers. Places without observations take four bytes.
@@ -34,7 +42,7 @@ class Evidence {
   /// Notes that something will be observed at a place. From then on several threads may add at the same time, each to
   /// places of its own.
   void expect(std::size_t place);
-  /// The same, and takes the memory for it.
+  /// The same, and takes the memory for it: then adding takes none.
   void reserve(std::size_t place) { sums(place); }
   /// O(d^2).
   void add(std::size_t place, std::span<const double> context, double reward);
@@ -56,10 +64,15 @@ class Evidence {
   [[nodiscard]] Before before(std::size_t place) const;
   /// Bit by bit. Takes no memory.
   void put_back(Before& before);
-  /// What the numbers of a place take.
-  [[nodiscard]] double place_bytes() const { return static_cast<double>(numbers_of_a_place() * sizeof(double)); }
+  /// What a place takes. The list of sums may be twice as long as it needs to be.
+  [[nodiscard]] double place_bytes() const {
+    return static_cast<double>(numbers_of_a_place() * sizeof(double) + 2 * sizeof(Sums));
+  }
 
   [[nodiscard]] UserEvidence at(std::size_t place) const;
+  /// What at() will give, bit by bit, when these rewards have been added there. It is in the memory of this thread
+  /// until the thread asks again.
+  [[nodiscard]] UserEvidence with(std::size_t place, std::span<const NodeReward> rewards) const;
 
   [[nodiscard]] std::size_t bytes() const;
   /// Once every place has been observed.
@@ -82,6 +95,8 @@ class Evidence {
   [[nodiscard]] std::size_t sum_count() const { return packed_size() + dimension_; }
   [[nodiscard]] std::size_t numbers_of_a_place() const { return (takes_away_ ? 2 : 1) * sum_count(); }
   Sums& sums(std::size_t place);
+  [[nodiscard]] UserEvidence seen(const Sums& sums) const;
+  void add(Sums& sums, std::span<const double> context, double reward) const;
   void add_exactly(Sums& sums, std::span<const double> context, double reward, double sign) const;
   void add_exactly(Sums& sums, const UserEvidence& other, double sign) const;
 

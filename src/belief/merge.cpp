@@ -24,7 +24,7 @@ double Belief::longest_learned(NodeId node) const {
   return length / lenses_.factor(node);
 }
 
-/// About d rewards a node, twice its sums, and those of the users.
+/// About d rewards a node, its sums, those of a node that had none (bulk_bytes), and those of the users.
 void Belief::check_merge_fits(std::span<const NodeId> nodes) const {
   const auto d = static_cast<double>(dimension());
   double bytes = static_cast<double>(nodes.size()) * (d * (d + 1.0) * sizeof(double) + evidence_.place_bytes());
@@ -36,6 +36,7 @@ void Belief::check_merge_fits(std::span<const NodeId> nodes) const {
     part.component = places_[node].component;
     part.rewards += dimension();
     ++part.nodes;
+    if (evidence_.at(node).count == 0) ++part.new_nodes;
   }
   std::vector<BulkPart> list;
   list.reserve(parts.size());

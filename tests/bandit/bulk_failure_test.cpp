@@ -127,7 +127,7 @@ TEST_P(BulkFailure, what_is_stopped_half_way_has_not_happened) {
     const bool is_local = GetParam() == EngineKind::local;
     const bool quick = GetParam() == EngineKind::dense || (is_local && (name == "edges" || name == "rebuild"));
     EXPECT_GE(calls, quick ? 0 : is_local && name == "learn some" ? 1 : 2);  // reports on the way
-    for (std::size_t stop = 0; stop < calls; stop += std::max<std::size_t>(1, calls / 7)) {
+    for (std::size_t stop = 0; stop < calls; stop += std::max<std::size_t>(1, calls / 4)) {
       SCOPED_TRACE(stop);
       auto stopped = before;
       std::size_t call = 0;

@@ -9,6 +9,7 @@ namespace goblin {
 namespace evidence_test {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
 TEST(Evidence, adds_up_contexts_and_rewards) {
@@ -36,6 +37,34 @@ TEST(Evidence, sums_add_up_and_can_be_forgotten) {
   EXPECT_THAT(evidence.at(2).contexts, IsEmpty());
   evidence.add(2, evidence.at(1));
   EXPECT_THAT(evidence.at(2).contexts, ElementsAre(9.0));
+}
+
+/// What an engine is shown while a batch is learned is what will be there afterwards, to the last bit.
+TEST(Evidence, with_rewards_that_are_not_there_yet_is_what_they_will_make_of_it) {
+  const std::vector<std::vector<double>> contexts = {{0.1, 0.7}, {1e9, -0.3}, {0.2, 1e-9}};
+  for (const bool takes_away : {false, true}) {
+    for (const bool was_there : {false, true}) {
+      Evidence evidence(2, 2, takes_away);
+      evidence.add(0, contexts[2], 0.25);
+      evidence.reserve(1);
+      evidence.add(1, contexts[0], 0.5);
+      evidence.clear(1);
+      if (was_there) evidence.add(1, contexts[1], 1.0 / 3.0);
+      std::vector<NodeReward> rewards;
+      for (const auto& context : contexts) rewards.push_back({7, context.data(), 0.1});
+      const UserEvidence seen = evidence.with(1, rewards);
+      const std::vector<double> products(seen.contexts.begin(), seen.contexts.end());
+      const std::vector<double> sums(seen.rewards.begin(), seen.rewards.end());
+      const double squares = seen.squared_rewards;
+      EXPECT_EQ(evidence.with(1, {}).count, was_there ? 1 : 0);
+      EXPECT_EQ(evidence.at(1).count, was_there ? 1 : 0);
+      for (const auto& context : contexts) evidence.add(1, context, 0.1);
+      EXPECT_THAT(evidence.at(1).contexts, ElementsAreArray(products));
+      EXPECT_THAT(evidence.at(1).rewards, ElementsAreArray(sums));
+      EXPECT_EQ(evidence.at(1).squared_rewards, squares);
+      EXPECT_EQ(evidence.at(1).count, was_there ? 4 : 3);
+    }
+  }
 }
 
 TEST(Evidence, takes_memory_where_something_was_seen) {
