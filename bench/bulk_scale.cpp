@@ -89,6 +89,7 @@ void bulk_local(benchmark::State& state) {
     state.counters["average_" + name] = average(bounds);
   };
   count_bounds(0.0, "mean_bound");  // without a width, a bound is that of the mean
+  count_bounds(0.1, "score_bound");
   count_bounds(1.0, "bound");
   state.counters["tolerance"] = bandit.options().engine.local.tolerance;
   state.counters["log_determinant"] = bandit.log_determinant();

@@ -51,6 +51,8 @@ void Choice::score(const Knowledge& knowledge, std::span<const double> contexts,
   const double least = knowledge.log_determinant - knowledge.log_determinant_error;
   const ConfidenceRule rule = confidence(exploration_, knowledge.rewards, knowledge.log_determinant);
   const ConfidenceRule lowest_rule = confidence(exploration_, knowledge.rewards, least);
+  // What the paper proves of its bound holds for widths that are too large, not for those that are too small.
+  const bool is_printed = std::holds_alternative<PrintedBound>(exploration_.rule);
   const auto* thompson = std::get_if<Thompson>(&exploration_.rule);
   if (thompson != nullptr) thompson_.emplace(std::move(covariance), contexts, allowed, thompson->v);
   for (std::size_t arm = 0; arm < decision.scores.size(); ++arm) {
@@ -67,8 +69,10 @@ void Choice::score(const Knowledge& knowledge, std::span<const double> contexts,
       const double lowest = thompson->v * std::sqrt(lowest_variance);
       if (decision.engine == EngineKind::local) decision.bounds[arm] += std::max(0.0, decision.widths[arm] - lowest);
     } else {
-      decision.widths[arm] = rule.width(variance);
-      decision.bounds[arm] += decision.widths[arm] - lowest_rule.width(lowest_variance);
+      const double highest = rule.width(variance);
+      const double lowest = lowest_rule.width(lowest_variance);
+      decision.widths[arm] = is_printed ? highest : 0.5 * (highest + lowest);
+      decision.bounds[arm] += decision.widths[arm] - lowest;
     }
     decision.scores[arm] = decision.means[arm] + decision.widths[arm];
   }

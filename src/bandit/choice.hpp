@@ -18,7 +18,8 @@ struct Knowledge {
   double log_determinant_error;  ///< and how much it can be too large
 };
 
-/// The width of a candidate with this variance: what Decision::widths has.
+/// The width of a candidate with this variance. Decision::widths has it where the variance is exact; with local, ucb
+/// takes the middle of the widths of both ends.
 [[nodiscard]] double width_of(const Exploration& exploration, const Knowledge& knowledge, double variance);
 
 /// How what is believed of candidates becomes a choice: one decision by an exploration rule.

@@ -247,7 +247,7 @@ TEST(ExplainLimits, what_local_does_not_see_is_within_its_bounds) {
     EXPECT_LT(explained.contributions.size(), 200U);
     expect_same(explained, exact, 1.0);
     EXPECT_LE(std::abs(explained.mean - exact.mean), explained.unexplained + 1e-9);
-    // As Decision's: not below the exact one.
+    // Of the upper end of the variance.
     EXPECT_GE(explained.width, bandit.options().alpha * std::sqrt(exact.variance * std::log(602.0)) - 1e-9);
     unexplained += explained.unexplained;
     wrong += std::abs(sum_of(explained) - exact.mean);

@@ -363,7 +363,7 @@ TEST(HubLocal, scores_are_within_their_bounds) {
       const Decision expected = exact.select(round.user, {round.contexts, 4});
       for (std::size_t arm = 0; arm < 4; ++arm) {
         ASSERT_LE(std::abs(decision.scores[arm] - expected.scores[arm]), decision.bounds[arm] + 1e-8) << t;
-        ASSERT_GE(decision.widths[arm], expected.widths[arm] - 1e-8) << t;
+        ASSERT_LE(std::abs(decision.widths[arm] - expected.widths[arm]), decision.bounds[arm] + 1e-8) << t;
       }
       local.update(round.user, round.context(0), round.rewards[0]);
       exact.update(round.user, round.context(0), round.rewards[0]);

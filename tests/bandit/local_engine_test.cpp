@@ -90,6 +90,8 @@ std::vector<LocalCase> local_cases() {
   return all;
 }
 
+const Exploration printed_bound = Exploration::printed_bound({.noise = 0.2, .delta = 0.05, .norm = 0.5});
+
 class LocalAgainstExact : public ::testing::TestWithParam<std::size_t> {
  protected:
   [[nodiscard]] static Bandit make(const LocalCase& test, EngineKind kind) {
@@ -101,25 +103,30 @@ class LocalAgainstExact : public ::testing::TestWithParam<std::size_t> {
     for (std::size_t node = 0; test.many_ridges && node < test.graph.node_count(); ++node) {
       options.node_ridges.push_back(test.ridge * (0.1 + 0.9 * static_cast<double>(node * 7 % 11) / 10.0));
     }
-    if (test.printed_bound)
-      options.exploration = Exploration::printed_bound({.noise = 0.2, .delta = 0.05, .norm = 0.5});
+    if (test.printed_bound) options.exploration = printed_bound;
     return Bandit::gob_lin(test.graph, options);
   }
 };
 
-TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_small) {
-  constexpr std::size_t rounds = 2000;
+/// A width of ucb is the middle of what is known of it, one of the printed bound is never too small.
+TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_printed_widths_are_not_too_small) {
+  constexpr std::size_t rounds = 800;
   constexpr double rounding = 1e-8;
   const LocalCase test = local_cases()[GetParam()];
   Scenario scenario{
       .name = test.name, .graph = test.graph, .dimension = test.dimension, .context_scale = test.context_scale};
   auto local = make(test, EngineKind::local);
   auto exact = make(test, EngineKind::dense);
+  const Exploration explored = local.exploration();
+  const auto with_printed_bound = [](Bandit& bandit) -> Bandit& {
+    bandit.set_exploration(printed_bound);
+    return bandit;
+  };
   double total_bound = 0.0;
   double total_error = 0.0;
   std::size_t compared = 0;
   for (std::size_t t = 0; t < rounds; ++t) {
-    if (t % 250 == 249) {
+    if (t % 100 == 99) {
       // Late edges, a new user with a first friend, and an edge that goes.
       Random random(5, 1, t);
       const auto user = static_cast<NodeId>(random.below(local.user_count()));
@@ -137,10 +144,19 @@ TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_sma
     const Decision decision = local.select(round.user, {round.contexts, test.dimension});
     const Decision expected = exact.select(round.user, {round.contexts, test.dimension});
     ASSERT_EQ(decision.engine, EngineKind::local);
+    if (t % 4 == 0) {
+      const Decision printed = with_printed_bound(local).select(round.user, {round.contexts, test.dimension});
+      const Decision least = with_printed_bound(exact).select(round.user, {round.contexts, test.dimension});
+      for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
+        ASSERT_GE(printed.widths[arm], least.widths[arm] - rounding) << "round " << t;
+        ASSERT_LE(printed.widths[arm] - printed.bounds[arm], least.widths[arm] + rounding) << "round " << t;
+      }
+      for (Bandit* bandit : {&local, &exact}) bandit->set_exploration(explored);
+    }
     for (std::size_t arm = 0; arm < scenario.arms; ++arm) {
       const double error = std::abs(decision.scores[arm] - expected.scores[arm]);
       ASSERT_LE(error, decision.bounds[arm] + rounding) << "round " << t;
-      ASSERT_GE(decision.widths[arm], expected.widths[arm] - rounding) << "round " << t;
+      ASSERT_LE(std::abs(decision.widths[arm] - expected.widths[arm]), decision.bounds[arm] + rounding) << t;
       ASSERT_EQ(expected.bounds[arm], 0.0);
       total_bound += decision.bounds[arm];
       total_error += error;
@@ -149,7 +165,7 @@ TEST_P(LocalAgainstExact, scores_are_within_the_bound_and_widths_are_not_too_sma
     for (Bandit* bandit : {&local, &exact}) {
       bandit->update(round.user, round.context(decision.arm), round.rewards[decision.arm]);
     }
-    if (t % 400 == 399) {
+    if (t % 160 == 159) {
       // A batch: everybody's arms of a few rounds.
       std::vector<Scenario::Round> rounds_of_batch;
       for (std::size_t k = 0; k < 8; ++k) rounds_of_batch.push_back(scenario.round(rounds + t + k));

@@ -122,8 +122,9 @@ struct Decision {
   /// draw.
   std::vector<double> widths;
   /// |mean + width - their exact sum| <= bound, proved for each candidate anew. The engines dense and sparse say 0:
-  /// dense is exact but for rounding, sparse to the tolerance of its solves. local never makes a width smaller than the
-  /// exact one.
+  /// dense is exact but for rounding, sparse to the tolerance of its solves. local knows two ends of a width and takes
+  /// their middle; with the printed bound and Thompson's rule the upper one, which is never smaller than the exact
+  /// width.
   std::vector<double> bounds;
   /// How probable it was that the rule would choose this arm, before chance decided: 1 where chance has no part. Exact,
   /// but for Thompson's rule, where it is estimated (Draw::samples) and not a number if it was not wanted.

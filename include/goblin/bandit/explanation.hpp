@@ -51,7 +51,7 @@ struct Explanation {
   /// it may differ from that of Bandit::select by as much as the engine's means can be off: by rounding with dense, by
   /// the tolerance with sparse, by the bound with local.
   double mean = 0.0;
-  /// As in Decision. local: not below the exact one.
+  /// As in Decision. local: of the upper end of the variance, so not below the exact one.
   double width = 0.0;
   WidthShares width_shares;
   /// The k largest, by size, the largest first; those of equals by index. Only users with rewards are listed.

@@ -31,8 +31,8 @@ namespace goblin {
 /// Variances. None are kept but those of the prior, at nodes that decisions were about. A decision takes the evidence
 /// of its own node exactly and bounds what that of others can add. Only where this is too much: for the nodes S around
 /// i that matter (Neighbourhood), N_SS u = phi_i(x) is solved by conjugate gradients, and with the residual that u
-/// leaves outside S, x^T C_i x lies between x.u_i and x.u_i + gap * max_j (|u_j| / g_j)^2. The upper end is what
-/// decisions use.
+/// leaves outside S, x^T C_i x lies between x.u_i and x.u_i + gap * max_j (|u_j| / g_j)^2. Both are
+/// given to whoever decides.
 ///
 /// A node takes memory when a reward first reaches it: two vectors of d numbers, and B_j^{-1} once it has evidence.
 /// Deciding takes a workspace for each thread that does.
