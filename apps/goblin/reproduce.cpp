@@ -332,9 +332,7 @@ std::shared_ptr<ReproduceRequest> add_reproduce_options(CLI::App& command) {
   command.add_option("--out", request->out, "Folder of the report and of finished simulations")
       ->capture_default_str()
       ->type_name("DIR");
-  command
-      .add_option("--seeds", request->seeds, "Evaluation seeds (default: 20 on 4Cliques, 10 on data and for rivals)")
-      ->check(whole_number());
+  command.add_option("--seeds", request->seeds, "Evaluation seeds (default: 10)")->check(whole_number());
   command
       .add_option("--rounds", request->rounds, "Rounds (default: 10,000, for rivals 3,000); tuning takes half as many")
       ->check(whole_number());

@@ -42,8 +42,8 @@ std::string summary_of(const Report& report) {
   append(text, R"(<h2>What the paper says, and what the data say</h2>
 <p>Each claim comes down to differences that are above 0 if it is right, taken seed by seed between policies
 that met the same rounds. The one shown is the weakest; its interval is set so that all intervals of a claim
-hold together with 95&nbsp;%. <em>Tuned</em> means that alpha, the scale of the contexts and the clusters were
-chosen on other seeds than those reported; <em>in hindsight</em>, that they were chosen on the reported seeds,
+hold together with 95&nbsp;%. <em>Tuned</em> means that alpha, the clusters and, where their length is not fixed, the scale of the
+contexts were chosen on other seeds than those reported; <em>in hindsight</em>, that they were chosen on the reported seeds,
 as the paper does: the best of all settings that were tried.{}</p>
 )",
          options.reading.empty() || report.results.datasets.empty()

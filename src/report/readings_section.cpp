@@ -26,7 +26,8 @@ std::string readings_section(const Report& report) {
   if (report.readings.size() < 2 || report.readings.front().claims.empty()) return text;
   append(text, R"(<h2 id="readings">Which claims hold in which reading</h2>
 <p>The paper does not say all about how tags became contexts. A <em>reading</em> is one way to fill the gaps. Each
-was tuned and judged by itself: settings chosen on the tuning seeds, verdicts from others. A cell has the verdict
+was tuned and judged by itself: settings chosen on the tuning seeds, verdicts from others, all with the same contenders
+(so without balanced clusters, which only the first reading has). A cell has the verdict
 and the interval of the difference that it hangs on. What is not decided does not count as holding. What the paper says of 4Cliques and of Theorem&nbsp;1 does not
 depend on the reading.</p>
 <ul>

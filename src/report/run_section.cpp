@@ -13,9 +13,10 @@ std::string run_section(const Report& report) {
     append(text, "<li>{}: {} rounds; evaluation seeds {}", what, grouped(study.rounds),
            list_of(study.evaluation_seeds));
     if (first.settings().size() > 1) {
-      append(text, R"(; tuned over {} rounds on seeds {}, alpha from {{{}}}, scale from {{{}}})",
-             grouped(study.tuning_rounds), list_of(study.tuning_seeds),
-             fmt::format("{}", fmt::join(first.alphas, ", ")), fmt::format("{}", fmt::join(first.scales, ", ")));
+      append(text, "; tuned over {} rounds on seeds {}, alpha from {{{}}}", grouped(study.tuning_rounds),
+             list_of(study.tuning_seeds), fmt::format("{}", fmt::join(first.alphas, ", ")));
+      if (first.scales.size() > 1)
+        append(text, ", scale from {{{}}}", fmt::format("{}", fmt::join(first.scales, ", ")));
     }
     for (const experiment::Contender& contender : study.contenders) {
       if (contender.groupings.size() < 2) continue;
@@ -44,10 +45,9 @@ std::string run_section(const Report& report) {
                  dataset.result.study);
     }
   }
-  append(
-      text,
-      R"(<li>The scale multiplies all contexts, whose mean length is 1 (on 4Cliques all have length 1). Where a reading gives
-every context length 1, no scale is tuned.</li>
+  append(text,
+         R"(<li>The scale multiplies all contexts, whose mean length is 1. Where every context has
+length 1, on 4Cliques and in readings that say so, no scale is tuned.</li>
 <li>“In hindsight” is the best of all settings on the evaluation seeds themselves.</li>
 <li>Every policy meets the same users, contexts and noise; results do not depend on the number of threads. <a
 href="csv/results.csv">csv/results.csv</a> has every seed, <a href="csv/verdicts.csv">csv/verdicts.csv</a> every

@@ -54,7 +54,33 @@ TEST(Paper, no_scale_is_tuned_where_contexts_have_length_1) {
   for (const Contender& each : made.others[0].datasets.at(0).contenders) {
     EXPECT_EQ(each.scales, std::vector<double>{1.0}) << each.name;
   }
-  EXPECT_EQ(made.datasets[0].finalists, Study::every_setting);
+}
+
+TEST(Paper, no_scale_is_tuned_on_4cliques) {
+  const Plan made = plan({.cliques = true});
+  ASSERT_EQ(made.grid.size(), 12U);
+  for (const auto* studies : {&made.grid, &made.curve}) {
+    for (const GridStudy& each : *studies) {
+      for (const Contender& contender : each.study.contenders) EXPECT_EQ(contender.scales, std::vector<double>{1.0});
+    }
+  }
+}
+
+TEST(Paper, other_readings_run_what_the_matrix_shows_and_no_more) {
+  const auto data = std::make_shared<const data::Dataset>(small_data());
+  const Plan made = plan({.lastfm = data, .reading = "literal", .others = {{.name = "carleton", .lastfm = data}}});
+  EXPECT_EQ(made.datasets.at(0).finalists, Study::every_setting) << "hindsight is about the whole grid";
+  const Study& other = made.others.at(0).datasets.at(0);
+  EXPECT_EQ(other.finalists, 1U) << "the matrix shows what was tuned";
+  std::set<std::string> names;
+  for (const Contender& each : other.contenders) names.insert(each.name);
+  EXPECT_EQ(names.size(), 7U);
+  for (const std::string policy : {"gob.lin.macro", "gob.lin.block"}) {
+    for (const auto way : {by_number, by_size}) EXPECT_TRUE(names.contains(policy + std::string(way))) << policy << way;
+    for (const auto way : {by_number_balanced, by_size_balanced}) {
+      EXPECT_FALSE(names.contains(policy + std::string(way))) << policy << way;
+    }
+  }
 }
 
 TEST(Paper, cluster_sizes_are_read_both_ways_with_both_kinds_of_clusters) {

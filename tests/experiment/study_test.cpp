@@ -124,7 +124,7 @@ TEST(PaperPlan, has_every_cell_of_the_grid) {
       }
     }
     EXPECT_EQ(grid.size(), 12U);
-    EXPECT_EQ(plan.grid.front().study.evaluation_seeds.size(), quick ? 5U : 20U);
+    EXPECT_EQ(plan.grid.front().study.evaluation_seeds.size(), quick ? 5U : 10U);
     EXPECT_EQ(plan.curve.front().graph_noise, 0.0);
     EXPECT_EQ(plan.curve.back().graph_noise, paper::clique_edges);
   }

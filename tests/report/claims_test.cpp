@@ -258,5 +258,17 @@ TEST(Claims, in_several_readings_hold_in_every_some_or_none) {
   EXPECT_EQ(spread_of(readings, "lastfm-savings"), Spread::none);
 }
 
+TEST(Readings, are_judged_by_the_same_contenders) {
+  DatasetResult dataset = dataset_of("lastfm", 950, 75, 1080, 1000, 990);
+  dataset.result.entries.push_back(entry_of("gob.lin.macro (number of balanced clusters)", Policy::gob_lin_macro, 1290,
+                                            {.clusters = 10, .balanced = true}));
+  Results results = results_of({dataset});
+  results.others.push_back({.name = "literal", .datasets = {dataset_of("lastfm", 950, 75, 1080, 1000, 990)}});
+  EXPECT_EQ(verdict_in(results, "lastfm-macro-best"), "holds");
+  for (const ReadingClaims& reading : judge_readings(results)) {
+    EXPECT_EQ(verdict_of(claim_named(reading.claims, "lastfm-macro-best")), "does not hold") << reading.name;
+  }
+}
+
 }  // namespace claims_test
 }  // namespace goblin::report

@@ -27,7 +27,8 @@ struct Options {
   std::shared_ptr<const data::Dataset> delicious = {};
   /// How the preprocessing is read for these, by name.
   std::string reading = {};
-  /// Other readings, to be tuned and judged in the same way: without Theorem 1 and numbers of clusters.
+  /// Other readings, to be tuned and judged in the same way: without Theorem 1, numbers of clusters, balanced clusters
+  /// and hindsight.
   std::vector<OtherReading> others = {};
   /// Fewer rounds, seeds and settings, to see what there is.
   bool quick = false;
