@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -178,11 +179,14 @@ HttpServer::~HttpServer() { stop(); }
 
 void HttpServer::reload() {
   State& state = *state_;
+  std::vector<std::string> read_files;
+  read_files.reserve(2);
   const auto read_again = [&](const std::filesystem::path& file, auto& place, auto read) {
     if (file.empty()) return;
     try {
+      std::string name = file.string();
       place = read(state.options);
-      state.log.say(JsonLog::Level::info, "The file was read again.", {{"file", file.string()}});
+      read_files.push_back(std::move(name));
     } catch (const std::exception& error) {
       state.log.say(JsonLog::Level::error, fmt::format("What was read before stays: {}", error.what()),
                     {{"file", file.string()}});
@@ -191,6 +195,10 @@ void HttpServer::reload() {
   read_again(state.options.keys, state.secrets.keys, read_keys);
   read_again(state.options.certificate, state.secrets.certificate, read_certificate);
   for (auto& thread : state.threads) thread->use(state.secrets);
+  // Whoever reads this and calls is answered by what was read now.
+  for (const std::string& file : read_files) {
+    state.log.say(JsonLog::Level::info, "The file was read again.", {{"file", file}});
+  }
 }
 
 void HttpServer::stop() {

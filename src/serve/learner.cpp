@@ -65,11 +65,6 @@ std::string Learner::trouble() const {
   return trouble_;
 }
 
-void Learner::note(std::string trouble) {
-  const std::lock_guard lock(mutex_);
-  trouble_ = std::move(trouble);
-}
-
 void Learner::wait_until_learned() const {
   std::unique_lock lock(mutex_);
   caught_up_.wait(lock, [&] { return learned_ + 1 >= end_; });
@@ -106,6 +101,7 @@ void Learner::run() {
         between_.pop_front();
       }
     }
+    std::string trouble;
     try {
       while (!joins.empty()) {
         fold_.join(joins.front());
@@ -115,13 +111,13 @@ void Learner::run() {
       if (read_to) read(*read_to, batch);
       learn(batch);
       batch.clear();
-      note({});
     } catch (const std::exception& error) {
-      note(error.what());
+      trouble = error.what();
     }
-    learned_ = std::max(learned_.load(), fold_.learned());
     {
       const std::lock_guard lock(mutex_);
+      learned_ = std::max(learned_.load(), fold_.learned());
+      trouble_ = std::move(trouble);
       busy_ = !joins.empty() || !batch.empty();  // what could not be learned is not behind us
       if (read_to && fold_.learned() + 1 >= end_) left_out_ = false;
       if (joins.empty() && batch.empty() && is_idle()) learned_ = end_ - 1;

@@ -58,7 +58,6 @@ class Learner {
   [[nodiscard]] bool is_idle() const;
   void read(Offset end, std::vector<Record>& batch);
   void learn(std::span<const Record> records);
-  void note(std::string trouble);
 
   const Log& log_;
   Fold fold_;

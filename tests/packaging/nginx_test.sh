@@ -16,6 +16,7 @@ free_port() {
 }
 inner=$(free_port)
 outer=$(free_port)
+while [ "$outer" = "$inner" ]; do outer=$(free_port); done
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=decide.example -addext subjectAltName=DNS:decide.example \
   -keyout key.pem -out certificate.pem 2>/dev/null
 printf 'tester %s admin\n' "$(printf secret | sha256sum | cut -d ' ' -f 1)" >keys

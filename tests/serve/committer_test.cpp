@@ -198,7 +198,8 @@ TEST_F(CommitterTest, too_many_that_wait_are_refused_with_429) {
 TEST_F(CommitterTest, a_write_that_throws_takes_the_others_of_its_transaction_with_it_and_no_more) {
   std::vector<int> statuses;
   {
-    Committer committer(store_, [](auto&&...) {});
+    std::atomic<bool> told = false;
+    Committer committer(store_, [](auto&&...) {}, {.warn = [&](const std::string&) { told = true; }});
     const auto submit = [&](std::function<void(Transaction&)> work) {
       std::unique_ptr<Write> write = std::make_unique<TestWrite>(std::move(work), [&](const Problem* problem) {
         statuses.push_back(problem == nullptr ? 200 : problem->status);
@@ -209,7 +210,7 @@ TEST_F(CommitterTest, a_write_that_throws_takes_the_others_of_its_transaction_wi
     submit([](Transaction& transaction) { put_reward(transaction, 1.0); });
     submit([](Transaction&) { throw LogError("no"); });
     let_go();
-    while (committer.state().trouble.empty()) std::this_thread::yield();
+    while (!told) std::this_thread::yield();
     while (!committer.state().trouble.empty()) std::this_thread::yield();
     submit([](Transaction& transaction) { put_reward(transaction, 1.0); });
   }

@@ -102,9 +102,7 @@ TEST_F(HttpConnections, addresses_may_be_whole) {
 TEST_F(HttpConnections, slow_callers_are_dropped) {
   options_.limits.head_time = 300ms;
   options_.limits.body_time = 300ms;
-  options_.limits.idle_time = 300ms;
   start();
-  auto idle = connect();
   auto slow_head = connect();
   slow_head.send("GET /livez HT");
   auto slow_body = connect();
@@ -117,8 +115,13 @@ TEST_F(HttpConnections, slow_callers_are_dropped) {
   EXPECT_TRUE(slow_head.is_closed());
   EXPECT_EQ(slow_body.receive()->status, 408);
   EXPECT_TRUE(slow_body.is_closed());
-  EXPECT_TRUE(idle.is_closed());
   EXPECT_EQ(call("POST", "/v1/select", a_select).status, 200);
+}
+
+TEST_F(HttpConnections, idle_callers_are_dropped) {
+  options_.limits.idle_time = 300ms;
+  start();
+  EXPECT_TRUE(connect().is_closed());
 }
 
 TEST_F(HttpConnections, a_drop_now_and_then_does_not_keep_a_slow_caller) {
@@ -127,8 +130,8 @@ TEST_F(HttpConnections, a_drop_now_and_then_does_not_keep_a_slow_caller) {
   auto client = connect();
   client.send("GET /livez HTTP/1.1\r\n");
   const auto begin = std::chrono::steady_clock::now();
-  while (client.send("X: y\r\n") && std::chrono::steady_clock::now() - begin < 5s) std::this_thread::sleep_for(20ms);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  while (client.send("X: y\r\n") && std::chrono::steady_clock::now() - begin < 8s) std::this_thread::sleep_for(20ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);  // usually it would be 10
 }
 
 TEST_F(HttpConnections, callers_who_do_not_read_are_dropped) {
@@ -170,7 +173,7 @@ TEST_F(HttpConnections, there_are_only_so_many) {
   EXPECT_TRUE(beyond.is_closed());
   clients.pop_back();
   int status = 0;
-  for (int k = 0; k < 100 && status != 200; ++k) {
+  for (int k = 0; k < 1000 && status != 200; ++k) {
     status = call("GET", "/livez").status;
     std::this_thread::sleep_for(10ms);
   }
@@ -264,7 +267,7 @@ TEST_F(HttpConnections, a_caller_who_stays_does_not_keep_the_server_from_stoppin
   std::this_thread::sleep_for(50ms);
   const auto begin = std::chrono::steady_clock::now();
   server_->stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);  // usually it would be 10
 }
 
 TEST_F(HttpConnections, a_port_belongs_to_one_server) {
