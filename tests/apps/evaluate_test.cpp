@@ -300,10 +300,12 @@ TEST_F(EvaluateCommand, bad_logs_are_named_and_write_no_page) {
 }
 
 TEST_F(EvaluateCommand, a_signal_gives_what_there_is_and_says_so) {
-  const auto outcome = shell("mkfifo in; '" GOBLIN_COMMAND
-                             "' evaluate --graph edges.tsv --events - --out report <in & pid=$!\n"
-                             "exec 3>in; head -n 500 log.jsonl >&3; printf '{\"user\": \"an' >&3; sleep 2\n"
-                             "kill -INT $pid; wait $pid");
+  const auto outcome = shell(
+      "mkfifo in; '" GOBLIN_COMMAND
+      "' evaluate --graph edges.tsv --events - --out report <in & pid=$!\n"
+      "exec 3>in; head -n 500 log.jsonl >&3; printf '{\"user\": \"an' >&3\n"
+      "for k in $(seq 1200); do grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status && break; sleep 0.05; done; sleep 2\n"
+      "kill -INT $pid; wait $pid");
   EXPECT_EQ(outcome.code, 130) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("SIGINT came after line 500 of standard input: this is not the whole log."));
   EXPECT_THAT(outcome.output, HasSubstr("500 decisions of 30 users"));

@@ -397,12 +397,15 @@ TEST_F(FitCommand, a_bad_first_line_leaves_the_model_that_is_there) {
   EXPECT_EQ(rewards_in("model.goblin"), 3);
 }
 
-// A log that pauses is learned up to there, so that a signal then costs nothing.
+// A log that pauses is learned up to there, so that a signal then costs nothing. Signals are sent once they are caught
+// (the last digit of SigCgt has the bit of SIGINT).
 TEST_F(FitCommand, a_signal_does_not_cost_what_was_learned) {
   for (const auto& [name, number] : {std::pair("INT", 2), std::pair("TERM", 15)}) {
     const auto outcome = shell("rm -f in; mkfifo in; '" GOBLIN_COMMAND "' " + fit +
                                " --events - --save model.goblin <in & pid=$!\n"
-                               "exec 3>in; head -n 2 good.jsonl >&3; printf '{\"user\": \"an' >&3; sleep 2\n"
+                               "exec 3>in; head -n 2 good.jsonl >&3; printf '{\"user\": \"an' >&3\n"
+                               "for k in $(seq 1200); do grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status && break; "
+                               "sleep 0.05; done; sleep 2\n"
                                "kill -" +
                                name + " $pid; wait $pid");
     EXPECT_EQ(outcome.code, 128 + number) << outcome.output;
@@ -413,9 +416,12 @@ TEST_F(FitCommand, a_signal_does_not_cost_what_was_learned) {
 }
 
 TEST_F(FitCommand, a_signal_within_the_header_of_a_binary_log_is_no_fault_of_the_log) {
-  const auto outcome = shell("mkfifo in; '" GOBLIN_COMMAND "' " + fit +
-                             " --events - --save model.goblin <in & pid=$!\n"
-                             "exec 3>in; printf '\\211GOE\\r\\n\\032\\n1234' >&3; sleep 1; kill -INT $pid; wait $pid");
+  const auto outcome = shell(
+      "mkfifo in; '" GOBLIN_COMMAND "' " + fit +
+      " --events - --save model.goblin <in & pid=$!\n"
+      "exec 3>in; printf '\\211GOE\\r\\n\\032\\n1234' >&3\n"
+      "for k in $(seq 1200); do grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status && break; sleep 0.05; done; sleep 1\n"
+      "kill -INT $pid; wait $pid");
   EXPECT_EQ(outcome.code, 130) << outcome.output;
   EXPECT_THAT(outcome.output, Not(HasSubstr("truncated")));
   EXPECT_THAT(outcome.output, HasSubstr("model.goblin: not saved, because nothing was learned"));

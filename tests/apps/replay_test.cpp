@@ -500,8 +500,9 @@ TEST_F(ReplayCommand, a_signal_does_not_cost_what_was_learned) {
 TEST_F(ReplayCommand, a_closed_pipe_does_not_cost_what_was_learned) {
   const auto outcome =
       shell("mkfifo in; { '" GOBLIN_COMMAND "' " + replay +
-            " --save model.goblin <in; echo \"code $?\" >&2; } | head -n 1 & pid=$!\n"
-            "exec 3>in; head -n 1 good.jsonl >&3; sleep 0.5; tail -n 2 good.jsonl >&3; exec 3>&-; wait $pid");
+            " --save model.goblin <in; echo \"code $?\" >&2; } | { head -n 1; exec 0<&-; : >gone; } & pid=$!\n"
+            "exec 3>in; head -n 1 good.jsonl >&3; until [ -e gone ]; do sleep 0.02; done; tail -n 2 good.jsonl >&3; "
+            "exec 3>&-; wait $pid");
   EXPECT_THAT(outcome.output, HasSubstr("code 141"));
   EXPECT_THAT(outcome.output, HasSubstr("the decisions cannot be written: Broken pipe"));
   EXPECT_THAT(outcome.output, HasSubstr("model.goblin: saved, with everything up to line 2"));
@@ -537,8 +538,9 @@ TEST_F(ReplayCommand, nobody_who_reads_standard_error_does_not_cost_what_was_lea
   // Decisions and messages go into the same pipe, which is closed after the first decision.
   const auto closed =
       shell("mkfifo in; { '" GOBLIN_COMMAND "' " + replay +
-            " --save model.goblin <in 2>&1; echo \"code $?\" >code; } | head -n 1 & pid=$!\n"
-            "exec 3>in; head -n 1 good.jsonl >&3; sleep 0.5; tail -n 2 good.jsonl >&3; exec 3>&-; wait $pid; cat code");
+            " --save model.goblin <in 2>&1; echo \"code $?\" >code; } | { head -n 1; exec 0<&-; : >gone; } & pid=$!\n"
+            "exec 3>in; head -n 1 good.jsonl >&3; until [ -e gone ]; do sleep 0.02; done; tail -n 2 good.jsonl >&3; "
+            "exec 3>&-; wait $pid; cat code");
   EXPECT_THAT(closed.output, HasSubstr("code 141"));
   EXPECT_EQ(means_of("model.goblin"), expected_means(2));
   // A bad line, and the end of the log, with no standard error at all.

@@ -54,8 +54,9 @@ goblin::Bandit make_bandit(const std::filesystem::path& folder, const std::strin
   if (goblin::uses_clusters(goblin::policy_named(policy))) {
     std::tie(graph, labels) = goblin::read_label_file(folder / "labels.tsv", graph);
   }
-  return goblin::Bandit::make(goblin::policy_named(policy), graph, labels.of,
-                              {.dimension = dimension, .alpha = 0.3, .engine = {.kind = goblin::engine_kind(engine)}});
+  return goblin::Bandit::make(
+      goblin::policy_named(policy), graph, labels.of,
+      {.dimension = dimension, .alpha = 0.3, .hash = {.buckets = 96}, .engine = {.kind = goblin::engine_kind(engine)}});
 }
 
 }  // namespace

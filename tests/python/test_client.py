@@ -219,12 +219,10 @@ def test_tries_come_to_an_end(server: FakeServer, waits: list[float]) -> None:
 
 
 def test_nobody_listens(waits: list[float]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     rows = [{"user": "ann", "context": [1.0], "reward": 1}]
-    with pytest.raises(goblin.ClientError, match=r"no answer \(5 tries\): .*refused"):
-        goblin.Client(f"http://127.0.0.1:{port}").rewards(rows)
+    with socket.socket() as silent, pytest.raises(goblin.ClientError, match=r"no answer \(5 tries\): .*refused"):
+        silent.bind(("127.0.0.1", 0))  # does not listen, and nobody else gets the port
+        goblin.Client(f"http://127.0.0.1:{silent.getsockname()[1]}").rewards(rows)
     assert len(waits) == 4  # nothing arrived, so this could be tried again
 
 
@@ -253,10 +251,11 @@ def test_what_might_be_learned_twice_is_not_sent_twice(server: FakeServer, waits
 
 
 def test_slow_answers_are_not_waited_for(server: FakeServer, waits: list[float]) -> None:
-    slow = threading.Event()
-    server.answers = [lambda _: slow.wait(10) and None]
+    slow, arrived = threading.Event(), threading.Semaphore(0)
+    server.answers = [lambda _: arrived.release() or (slow.wait(60) and None)]
     with pytest.raises(goblin.ClientError, match="timed out"):
         goblin.Client(server.url, timeout=0.05, retries=1).status()
+    assert all(arrived.acquire(timeout=60) for _ in range(2))
     slow.set()
     assert len(server.requests) == 2
 

@@ -376,7 +376,7 @@ def test_everything_can_be_done_with_the_keyboard(serve: Callable[..., Server], 
         tab_to("#traffic svg")
         time.sleep(4)  # some points to go back to
         page.press(Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
-        assert re.match("[2-9] s ago", page.text("#traffic .when"))
+        assert re.match("[1-9][0-9]* s ago", page.text("#traffic .when"))
         page.press(Keys.ESCAPE)
         wait(lambda: page.text("#traffic .when") == "", "now")
         tab_to("#events a.why")

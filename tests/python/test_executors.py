@@ -155,8 +155,8 @@ def test_a_broken_pool_keeps_what_is_finished_and_says_what_to_do(whole: dict[st
     message = str(caught.value)
     assert "a worker died" in message and "make a new one and call again" in message
     assert f"finished simulations are kept in {tmp_path / 'cells'}" in message
-    kept = cells_in(tmp_path)
-    assert 0 < kept < 200 and not (tmp_path / "index.html").exists()
+    kept = cells_in(tmp_path)  # those before the one that died, and what the other worker finished meanwhile
+    assert 0 < kept < sum(name.endswith(".cell") for name in whole) and not (tmp_path / "index.html").exists()
     with processes() as executor:
         reproduce(tmp_path, executor)
     assert content_of(tmp_path) == whole
@@ -298,7 +298,7 @@ def interrupted(program: str, out: Path) -> str:
             assert child.poll() is None and time.monotonic() - begin < 120
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
-        return child.communicate(timeout=30)[1]
+        return child.communicate(timeout=120)[1]
     finally:
         with contextlib.suppress(ProcessLookupError):  # its workers, if they are still there
             os.killpg(child.pid, signal.SIGKILL)

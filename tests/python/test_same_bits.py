@@ -24,6 +24,7 @@ POLICIES = {
     "dynucb": goblin.DynUcb,
 }
 CLUSTERED = ("gob.lin.macro", "gob.lin.block")
+BUCKETS = 96  # of linucb.hash: few enough that some are shared
 
 
 def lines(text: str) -> list[dict[str, Any]]:
@@ -37,7 +38,8 @@ def fields(path: Path) -> list[list[str]]:
 def decisions_of_python(folder: Path, policy: str, engine: str) -> list[dict[str, Any]]:
     edges = [(a, b, float(weight)) for a, b, weight in fields(folder / "edges.tsv")]
     clusters = {"clusters": dict(fields(folder / "labels.tsv"))} if policy in CLUSTERED else {}
-    bandit = POLICIES[policy](edges, dimension=7, alpha=0.3, engine=engine, **clusters)
+    buckets = {"buckets": BUCKETS} if policy == "linucb.hash" else {}
+    bandit = POLICIES[policy](edges, dimension=7, alpha=0.3, engine=engine, **clusters, **buckets)
     decisions = []
     for event in lines((folder / "events.jsonl").read_text()):
         user = event["user"]
@@ -69,6 +71,8 @@ def test_scores_are_the_same(policy: str, engine: str, command: Path, same_round
     options = ["--graph", tmp_path / "edges.tsv", "--dimension", "7", "--policy", policy, "--alpha", "0.3"]
     if policy in CLUSTERED:
         options += ["--labels", tmp_path / "labels.tsv"]
+    if policy == "linucb.hash":
+        options += ["--buckets", str(BUCKETS)]
     with open(tmp_path / "events.jsonl") as events:
         replayed = subprocess.run(
             [command, "replay", *options, "--engine", engine], stdin=events, capture_output=True, check=True, text=True
