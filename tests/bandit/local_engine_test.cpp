@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include <Eigen/Dense>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace goblin {
@@ -325,6 +326,25 @@ TEST(LocalEngine, one_long_context_does_not_make_all_later_rewards_dear) {
   // What is allowed follows the contexts in steps of a factor 1.5, so it may still be that much smaller.
   EXPECT_LT(work.edges, 2.5 * expected.edges);
   EXPECT_LE(work.unconverged, expected.unconverged);
+}
+
+/// However far the limits are: a tolerance that doubles have no digits for is not reached.
+TEST(LocalEngine, work_that_leads_nowhere_ends) {
+  const Graph graph = generate::communities({.nodes = 200, .communities = 2, .average_degree = 8, .seed = 2}).graph;
+  for (const double tolerance : {1e-25, 1e-300}) {
+    auto bandit = Bandit::gob_lin(
+        graph, {.dimension = 3,
+                .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance, .most_edges = 30'000'000}}});
+    auto exact = Bandit::gob_lin(graph, {.dimension = 3, .engine = {.kind = EngineKind::dense}});
+    for (const NodeId user : {NodeId{3}, NodeId{150}, NodeId{3}}) {
+      const std::vector<double> x{0.6, static_cast<double>(user) / 1000.0, -0.3};
+      exact.update(user, x, 1.0);
+      const auto solve = bandit.update(user, x, 1.0);
+      EXPECT_FALSE(solve.converged) << tolerance;
+      EXPECT_LT(solve.walked_edges, 10'000'000U) << tolerance;
+      EXPECT_THAT(bandit.mean(user), ::testing::Pointwise(::testing::DoubleNear(1e-12), exact.mean(user)));
+    }
+  }
 }
 
 TEST(LocalEngine, work_that_waits_takes_no_more_memory_the_longer_it_waits) {

@@ -157,8 +157,14 @@ void LocalEngine::let_readers_in() {
 
 /// Settles what waits, the largest residuals first.
 SolveSummary LocalEngine::settle() {
-  // Pushes that go on for so long do not converge; solves around the worst node do.
-  const std::size_t enough_pushes = options_.most_edges / 2;
+  // Pushes that go on for so long do not converge, nor do those after which the largest residual has long not fallen by
+  // half; solves around the worst node do. If these do not help either, nothing does: numbers have no more digits.
+  const std::size_t enough_edges = options_.most_edges / 2;
+  const std::size_t enough_pushes = 4096 + 64 * nodes_.slot_count();
+  const std::size_t enough_solves = 64 + nodes_.slot_count();
+  bool pushing = true;
+  std::size_t lowest_level = queue_.highest_level();
+  std::size_t lowered_at = 0;                          // settled nodes
   constexpr std::size_t edges_between_readers = 4000;  // a tenth of a millisecond
   std::size_t readers_came = 0;
   SolveSummary summary;
@@ -171,7 +177,17 @@ SolveSummary LocalEngine::settle() {
       continue;
     }
     ++summary.settled_nodes;
-    summary.walked_edges += 1 + (summary.walked_edges < enough_pushes ? push(slot) : 8 * settle_around(node));
+    summary.walked_edges += 1 + (pushing ? push(slot) : 8 * settle_around(node));
+    if (queue_.highest_level() < lowest_level) {
+      lowest_level = queue_.highest_level();
+      lowered_at = summary.settled_nodes;
+    }
+    const bool in_vain = summary.settled_nodes - lowered_at > (pushing ? enough_pushes : enough_solves);
+    if (in_vain && !pushing) break;
+    if (pushing && (in_vain || summary.walked_edges >= enough_edges)) {
+      pushing = false;
+      lowered_at = summary.settled_nodes;
+    }
     if (access_ != nullptr && summary.walked_edges - readers_came >= edges_between_readers) {
       readers_came = summary.walked_edges;
       let_readers_in();
