@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -7,10 +8,15 @@
 
 namespace goblin {
 
-/// Four doubles, eight floats and eight doubles that one operation works on, wherever they lie in an array. Compilers
+/// Four doubles, some floats and eight doubles that one operation works on, wherever they lie in an array. Compilers
 /// turn them into what the machine has: one instruction, or several.
 using Pack __attribute__((vector_size(32), aligned(8), may_alias)) = double;
+/// Eight floats, or sixteen where a register holds them.
+#if defined(__AVX512F__)
+using FloatPack __attribute__((vector_size(64), aligned(4), may_alias)) = float;
+#else
 using FloatPack __attribute__((vector_size(32), aligned(4), may_alias)) = float;
+#endif
 using Lanes __attribute__((vector_size(64), aligned(8), may_alias)) = double;
 inline constexpr std::size_t pack_size = 4;
 inline constexpr std::size_t lane_count = 8;
@@ -37,7 +43,7 @@ template <typename Scalar>
 using PackOf = typename PackTypes<Scalar>::Numbers;
 /// The numbers in a pack.
 template <typename Scalar>
-inline constexpr std::size_t pack_width = sizeof(Pack) / sizeof(Scalar);
+inline constexpr std::size_t pack_width = sizeof(PackOf<Scalar>) / sizeof(Scalar);
 /// So many numbers, rounded up to whole packs.
 template <typename Scalar>
 std::size_t padded(std::size_t dimension) {
@@ -47,24 +53,44 @@ std::size_t padded(std::size_t dimension) {
 inline FloatPack* packs(float* values) { return reinterpret_cast<FloatPack*>(values); }
 inline const FloatPack* packs(const float* values) { return reinterpret_cast<const FloatPack*>(values); }
 
+/// Eight floats.
+using HalfPack __attribute__((vector_size(32))) = float;
+/// A pack of floats as halves of eight: one if it has no more.
+inline constexpr std::size_t half_count = sizeof(FloatPack) / sizeof(HalfPack);
+inline HalfPack half(const FloatPack& pack, [[maybe_unused]] std::size_t which) {
+#if defined(__AVX512F__)
+  return which == 0 ? __builtin_shufflevector(pack, pack, 0, 1, 2, 3, 4, 5, 6, 7)
+                    : __builtin_shufflevector(pack, pack, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+  return pack;
+#endif
+}
+inline HalfPack folded(const FloatPack& pack) {
+  HalfPack eight = half(pack, 0);
+  for (std::size_t k = 1; k < half_count; ++k) eight += half(pack, k);
+  return eight;
+}
+
 /// The sum of each pack. Several together take less than half the time: the shuffles work for all of them.
 inline void sums(const FloatPack (&from)[1], float (&to)[1]) {
   using Quad __attribute__((vector_size(16))) = float;
-  const FloatPack& pack = from[0];
-  const Quad four = __builtin_shufflevector(pack, pack, 0, 1, 2, 3) + __builtin_shufflevector(pack, pack, 4, 5, 6, 7);
+  const HalfPack eight = folded(from[0]);
+  const Quad four =
+      __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
   const Quad two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
   to[0] = two[0] + two[1];
 }
 inline void sums(const FloatPack (&from)[4], float (&to)[4]) {
   using Quad __attribute__((vector_size(16))) = float;
-  const auto halves = [](const FloatPack& pack) -> Quad {
-    return __builtin_shufflevector(pack, pack, 0, 1, 2, 3) + __builtin_shufflevector(pack, pack, 4, 5, 6, 7);
+  const auto fours = [](const FloatPack& pack) -> Quad {
+    const HalfPack eight = folded(pack);
+    return __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
   };
   const auto interleaved = [](const Quad& a, const Quad& b) -> Quad {
     return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
   };
-  const Quad first = interleaved(halves(from[0]), halves(from[1]));
-  const Quad second = interleaved(halves(from[2]), halves(from[3]));
+  const Quad first = interleaved(fours(from[0]), fours(from[1]));
+  const Quad second = interleaved(fours(from[2]), fours(from[3]));
   const Quad all =
       __builtin_shufflevector(first, second, 0, 1, 4, 5) + __builtin_shufflevector(first, second, 2, 3, 6, 7);
   for (std::size_t k = 0; k < 4; ++k) to[k] = all[k];
@@ -104,16 +130,21 @@ void sums(const Pack (&from)[Count], double (&to)[Count]) {
 template <typename Scalar>
 class Total {
  public:
-  void add(const PackOf<Scalar>& pack) { lanes_ += __builtin_convertvector(pack, typename PackTypes<Scalar>::Totals); }
-  [[nodiscard]] double lane(std::size_t lane) const { return lanes_[lane]; }
+  void add(const Pack& pack) requires std::same_as<Scalar, double> { lanes_[0] += pack; }
+  void add(const FloatPack& pack) requires std::same_as<Scalar, float> {
+    for (std::size_t k = 0; k < half_count; ++k) lanes_[k] += __builtin_convertvector(half(pack, k), Lanes);
+  }
+  [[nodiscard]] double lane(std::size_t lane) const { return lanes_[lane / width][lane % width]; }
   [[nodiscard]] double value() const {
     double total = 0.0;
-    for (std::size_t lane = 0; lane < pack_width<Scalar>; ++lane) total += lanes_[lane];
+    for (std::size_t each = 0; each < pack_width<Scalar>; ++each) total += lane(each);
     return total;
   }
 
  private:
-  typename PackTypes<Scalar>::Totals lanes_{};
+  using Totals = typename PackTypes<Scalar>::Totals;
+  static constexpr std::size_t width = sizeof(Totals) / sizeof(double);
+  Totals lanes_[pack_width<Scalar> / width] = {};
 };
 
 /// Memory that begins at a cache line.
@@ -135,7 +166,7 @@ using CacheLineVector = std::vector<T, CacheLineAllocator<T>>;
 /// The packs of a row: in registers if their number is known when compiling, and else (Packs = 0) in memory.
 template <typename Scalar, std::size_t Packs>
 struct PackRow {
-  alignas(sizeof(Pack)) PackOf<Scalar> values[Packs];  // templates forget that packs may lie anywhere
+  alignas(sizeof(PackOf<Scalar>)) PackOf<Scalar> values[Packs];  // templates forget that packs may lie anywhere
 
   explicit PackRow(std::size_t /*count*/) {}
   PackOf<Scalar>& operator[](std::size_t b) { return values[b]; }

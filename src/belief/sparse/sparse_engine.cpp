@@ -9,6 +9,7 @@
 #include "jobs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <thread>
@@ -363,13 +364,15 @@ void SparseEngine::apply_waiting() {
       put_in_missing(j);
       const double* terms = waiting(j);
       for (std::size_t c = 0; c < dimension_; ++c) {
-        const std::size_t first = c / pack_size;
-        Pack* column = packs(covariance_column(j, c) + first * pack_size);
+        std::array<double, waiting_room> factors;
         for (std::size_t k = 0; k < waiting_count_; ++k) {
-          const double* term = terms + k * stride();
-          const double factor = sign_of(losses_, k) * term[c];
-          const Pack* rows = packs(term) + first;
-          for (std::size_t b = 0; b < pack_count_ - first; ++b) column[b] -= factor * rows[b];
+          factors[k] = sign_of(losses_, k) * terms[k * stride() + c];
+        }
+        Pack* const column = packs(covariance_column(j, c));
+        for (std::size_t b = c / pack_size; b < pack_count_; ++b) {
+          Pack total = column[b];
+          for (std::size_t k = 0; k < waiting_count_; ++k) total -= factors[k] * packs(terms + k * stride())[b];
+          column[b] = total;
         }
       }
       if (access_ != nullptr) shown_[j] = {};

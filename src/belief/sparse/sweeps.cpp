@@ -131,11 +131,22 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
   const NodeId* const others = elimination.positions().data();
   const Scalar* const weights = weights_.data();
 
-  const auto add_neighbours = [&](Elimination::Range range, const Scalar* vector, Row& row) {
-    for (std::size_t k = range.first; k < range.last; ++k) {
+  // Two sums, so that none waits for itself.
+  Row second(count);
+  const auto add_neighbours = [&](Elimination::Range range, const Scalar* vector, Row& row)
+      __attribute__((always_inline)) {
+    const auto add = [&](std::size_t k, Row& to) __attribute__((always_inline)) {
       const P* const other = packs(vector + others[k] * width);
-      for (std::size_t b = 0; b < count; ++b) row[b] += weights[k] * other[b];
+      for (std::size_t b = 0; b < count; ++b) to[b] += weights[k] * other[b];
+    };
+    for (std::size_t b = 0; b < count; ++b) second[b] = P{};
+    std::size_t k = range.first;
+    for (; k + 2 <= range.last; k += 2) {
+      add(k, row);
+      add(k + 1, second);
     }
+    if (k < range.last) add(k, row);
+    for (std::size_t b = 0; b < count; ++b) row[b] += second[b];
   };
   Row v(count);
   // to = D^{-1} (v - S y), and v stays as it is.
