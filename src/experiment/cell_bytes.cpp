@@ -13,7 +13,7 @@ namespace goblin::experiment {
 namespace {
 
 /// Goes up with every change of what the same cell finds: of a policy, an engine, a world or the clustering.
-constexpr int simulation = 3;
+constexpr int simulation = 4;
 constexpr FileKind sent_cell{"cell to run", {'G', 'O', 'B', 'S', 'E', 'N', 'T', '\n'}, 1};
 constexpr FileKind found_outcome{"outcome of a cell", {'G', 'O', 'B', 'F', 'N', 'D', ' ', '\n'}, 1};
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
