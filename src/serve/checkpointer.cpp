@@ -2,6 +2,7 @@
 
 #include "serve/log.hpp"
 #include "serve/sqlite.hpp"
+#include "serve/write_back.hpp"
 
 #include <chrono>
 #include <sqlite3.h>
@@ -20,8 +21,9 @@ constexpr auto pause = std::chrono::milliseconds(200);
 
 }  // namespace
 
-Checkpointer::Checkpointer(std::filesystem::path file, std::string vfs, std::size_t pages)
-    : file_(std::move(file)), vfs_(std::move(vfs)), pages_(pages), thread_([this] { run(); }) {}
+Checkpointer::Checkpointer(std::filesystem::path file, std::string vfs, std::size_t pages, WriteBack& write_back)
+    : file_(std::move(file)), vfs_(std::move(vfs)), pages_(pages), write_back_(write_back), thread_([this] { run(); }) {
+}
 
 Checkpointer::~Checkpointer() {
   {
@@ -64,6 +66,9 @@ void Checkpointer::run() {
     }
     try {
       Database database(file_, {.vfs = vfs_});
+      // SQLite looks for a write-ahead log when it reads for the first time; without that there is nothing to move.
+      static_cast<void>(database.number("PRAGMA user_version"));
+      const WriteBack::Running running(write_back_);
       for (int pass = 0; pass < most_passes; ++pass) {
         int before = 0;
         int moved = 0;

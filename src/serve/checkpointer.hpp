@@ -12,6 +12,8 @@ struct sqlite3;
 
 namespace goblin::serve {
 
+class WriteBack;
+
 /// Moves what is in SQLite's write-ahead log into the database, on a thread of its own, while the writer goes on.
 ///
 /// The write-ahead log starts over only when all of it has been moved at a moment at which nobody writes. While records
@@ -19,8 +21,9 @@ namespace goblin::serve {
 /// between two commits.
 class Checkpointer {
  public:
-  /// A checkpoint begins when the write-ahead log has so many pages.
-  Checkpointer(std::filesystem::path file, std::string vfs, std::size_t pages);
+  /// A checkpoint begins when the write-ahead log has so many pages. What it writes goes to the disk by `write_back`
+  /// meanwhile, so that commits do not wait behind it.
+  Checkpointer(std::filesystem::path file, std::string vfs, std::size_t pages, WriteBack& write_back);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
   ~Checkpointer();
@@ -37,6 +40,7 @@ class Checkpointer {
   std::filesystem::path file_;
   std::string vfs_;
   std::size_t pages_;
+  WriteBack& write_back_;
   std::atomic<bool> begin_ = false;
   std::atomic<bool> rest_ = false;  // the thread has done its part
   std::mutex mutex_;

@@ -4,6 +4,7 @@
 #include "serve/packed_numbers.hpp"
 #include "serve/sqlite.hpp"
 #include "serve/store_lock.hpp"
+#include "serve/write_back.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -159,7 +160,8 @@ struct SqliteStore::State {
         find_rewarded(writer, "SELECT offset, reward, expired FROM rewarded WHERE decision = ?"),
         open_decisions(writer, "SELECT decision, time FROM open ORDER BY decision"),
         clock(options.clocks, writer.number("SELECT time FROM log ORDER BY offset DESC LIMIT 1")),
-        checkpointer(writer.file(), options.vfs, options.checkpoint_pages) {
+        checkpointer(writer.file(), options.vfs, options.checkpoint_pages, write_back) {
+    write_back.open(writer.file());
     const std::int64_t last = writer.number("SELECT max(offset) FROM log");
     const std::int64_t oldest = writer.number("SELECT min(offset) FROM log");
     next = static_cast<Offset>(last) + 1;
@@ -241,6 +243,7 @@ struct SqliteStore::State {
 
   Options options;
   StoreLock lock;
+  WriteBack write_back;  // ends after all connections
   Writer writer;
   Statement begin, commit, insert, insert_event, insert_early, insert_open, delete_open, insert_rewarded, put_item,
       delete_item;
