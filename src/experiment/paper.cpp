@@ -141,10 +141,11 @@ class Planner {
     return studies;
   }
 
-  /// Beside the main reading, the others show verdicts of the tuned settings: they need no hindsight. The two kinds of
-  /// clusters are compared once.
+  /// Beside the main reading, the others show verdicts of the tuned settings: they need no hindsight, and nobody looks
+  /// at how the rest tuned. The two kinds of clusters are compared once.
   static void as_other_reading(Study& study) {
     study.finalists = 1;
+    study.in_heats = true;
     std::erase_if(study.contenders, [](const Contender& each) { return each.groupings.front().balanced; });
   }
 

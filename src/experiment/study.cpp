@@ -26,15 +26,19 @@ void check(const Study& study) {
   }
 }
 
-/// The settings of a contender that are to be tuned: none if there is only one.
-std::vector<Setting> tuned_settings(const Contender& contender) {
-  auto settings = contender.settings();
-  if (settings.size() < 2) settings.clear();
-  return settings;
-}
-
 std::size_t finalist_count(const Study& study, const Contender& contender) {
   return std::min(study.finalists, contender.settings().size());
+}
+
+/// How many tuning seeds all settings play; the others are for the best of them.
+std::size_t first_heat_seeds(const Study& study) {
+  return study.in_heats ? std::min<std::size_t>(1, study.tuning_seeds.size()) : study.tuning_seeds.size();
+}
+
+/// How many settings play the other tuning seeds.
+std::size_t second_heat_size(std::size_t settings) {
+  constexpr std::size_t fewest = 3;
+  return std::min(settings, std::max(fewest, (settings + 3) / 4));
 }
 
 /// The outcomes of cells come back in their order: this hands them out.
@@ -48,35 +52,78 @@ class Dealer {
   std::size_t next_ = 0;
 };
 
-std::vector<Cell> tuning_cells(std::span<const Study> studies) {
-  std::vector<Cell> cells;
-  for (const Study& study : studies) {
-    for (const Contender& contender : study.contenders) {
-      for (const Setting& setting : tuned_settings(contender)) {
-        for (const std::uint64_t seed : study.tuning_seeds) {
-          cells.push_back({&study.condition, setting, seed, study.tuning_rounds});
-        }
+/// The settings of one contender while they are tuned, the best so far first.
+class Tuning {
+ public:
+  Tuning(const Study& study, const Contender& contender) : study_(study), contender_(contender) {
+    for (const Setting& setting : contender.settings()) {
+      tried_.push_back({.finalist = {.setting = setting, .tuning = {}, .outcomes = {}}});
+    }
+  }
+
+  /// Those of a heat, the first or the second; none where there is nothing to choose.
+  void add_cells(std::size_t heat, std::vector<Cell>& cells) const {
+    for (std::size_t k = 0; k < size_of(heat); ++k) {
+      for (const std::uint64_t seed : seeds_of(heat)) {
+        cells.push_back({&study_.condition, tried_[k].finalist.setting, seed, study_.tuning_rounds});
       }
     }
   }
+  /// In the order of the cells.
+  void take(std::size_t heat, Dealer& outcomes) {
+    const std::size_t count = seeds_of(heat).empty() ? 0 : size_of(heat);
+    for (std::size_t k = 0; k < count; ++k) {
+      Tried& each = tried_[k];
+      for (std::size_t seed = 0; seed < seeds_of(heat).size(); ++seed) each.sum += outcomes.next().normalized_reward();
+      each.seeds += seeds_of(heat).size();
+      each.finalist.tuning = each.sum / static_cast<double>(each.seeds);
+    }
+    std::stable_sort(tried_.begin(), tried_.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](const Tried& a, const Tried& b) { return a.finalist.tuning > b.finalist.tuning; });
+  }
+  /// The settings that did best; their outcomes are still to come.
+  [[nodiscard]] std::vector<Finalist> finalists() const {
+    std::vector<Finalist> best;
+    for (std::size_t k = 0; k < finalist_count(study_, contender_); ++k) best.push_back(tried_[k].finalist);
+    return best;
+  }
+
+ private:
+  struct Tried {
+    Finalist finalist;
+    double sum = 0.0;
+    std::size_t seeds = 0;
+  };
+
+  [[nodiscard]] std::size_t size_of(std::size_t heat) const {
+    if (tried_.size() < 2) return 0;
+    return heat == 0 ? tried_.size() : second_heat_size(tried_.size());
+  }
+  [[nodiscard]] std::span<const std::uint64_t> seeds_of(std::size_t heat) const {
+    const std::span<const std::uint64_t> seeds = study_.tuning_seeds;
+    return heat == 0 ? seeds.first(first_heat_seeds(study_)) : seeds.subspan(first_heat_seeds(study_));
+  }
+
+  const Study& study_;
+  const Contender& contender_;
+  std::vector<Tried> tried_;
+};
+
+std::vector<Tuning> tunings_of(std::span<const Study> studies) {
+  std::vector<Tuning> tunings;
+  for (const Study& study : studies) {
+    for (const Contender& contender : study.contenders) tunings.emplace_back(study, contender);
+  }
+  return tunings;
+}
+
+std::vector<Cell> tuning_cells(std::span<const Tuning> tunings, std::size_t heat) {
+  std::vector<Cell> cells;
+  for (const Tuning& tuning : tunings) tuning.add_cells(heat, cells);
   return cells;
 }
 
-/// The settings that did best; their outcomes are still to come.
-std::vector<Finalist> choose(const Study& study, const Contender& contender, Dealer& tuned) {
-  std::vector<Finalist> all;
-  for (const Setting& setting : contender.settings()) all.push_back({.setting = setting, .tuning = {}, .outcomes = {}});
-  if (all.size() > 1) {
-    for (Finalist& each : all) {
-      double sum = 0.0;
-      for (std::size_t k = 0; k < study.tuning_seeds.size(); ++k) sum += tuned.next().normalized_reward();
-      each.tuning = sum / static_cast<double>(study.tuning_seeds.size());
-    }
-    std::stable_sort(all.begin(), all.end(), [](const Finalist& a, const Finalist& b) { return a.tuning > b.tuning; });
-  }
-  all.resize(finalist_count(study, contender));
-  return all;
-}
+constexpr std::size_t heats = 2;
 
 }  // namespace
 
@@ -113,7 +160,9 @@ const Entry& StudyResult::entry(std::string_view name) const {
 }
 
 std::size_t cell_count(std::span<const Study> studies) {
-  std::size_t count = tuning_cells(studies).size();
+  const std::vector<Tuning> tunings = tunings_of(studies);
+  std::size_t count = 0;
+  for (std::size_t heat = 0; heat < heats; ++heat) count += tuning_cells(tunings, heat).size();
   for (const Study& study : studies) {
     for (const Contender& contender : study.contenders) {
       count += finalist_count(study, contender) * study.evaluation_seeds.size();
@@ -134,16 +183,21 @@ std::vector<Condition> conditions_of(std::span<const Study> studies) {
 std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studies, const CellStore& store,
                                                     const RunOptions& options) {
   for (const Study& study : studies) check(study);
-  auto outcomes = run_cells(tuning_cells(studies), store, options);
-  if (!outcomes) return std::nullopt;
-  Dealer tuned(std::move(*outcomes));
+  std::vector<Tuning> tunings = tunings_of(studies);
+  for (std::size_t heat = 0; heat < heats; ++heat) {
+    auto outcomes = run_cells(tuning_cells(tunings, heat), store, options);
+    if (!outcomes) return std::nullopt;
+    Dealer tuned(std::move(*outcomes));
+    for (Tuning& tuning : tunings) tuning.take(heat, tuned);
+  }
 
+  auto tuned = tunings.begin();
   std::vector<StudyResult> results;
   std::vector<Cell> cells;
   for (const Study& study : studies) {
     StudyResult result{.study = study, .entries = {}};
     for (const Contender& contender : study.contenders) {
-      result.entries.push_back({.name = contender.name, .finalists = choose(study, contender, tuned)});
+      result.entries.push_back({.name = contender.name, .finalists = (tuned++)->finalists()});
       for (const Finalist& finalist : result.entries.back().finalists) {
         for (const std::uint64_t seed : study.evaluation_seeds) {
           cells.push_back({&study.condition, finalist.setting, seed, study.rounds});
@@ -152,7 +206,7 @@ std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studi
     }
     results.push_back(std::move(result));
   }
-  outcomes = run_cells(cells, store, options);
+  auto outcomes = run_cells(cells, store, options);
   if (!outcomes) return std::nullopt;
   Dealer evaluated(std::move(*outcomes));
   for (StudyResult& result : results) {

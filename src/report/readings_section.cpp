@@ -27,7 +27,8 @@ std::string readings_section(const Report& report) {
   append(text, R"(<h2 id="readings">Which claims hold in which reading</h2>
 <p>The paper does not say all about how tags became contexts. A <em>reading</em> is one way to fill the gaps. Each
 was tuned and judged by itself: settings chosen on the tuning seeds, verdicts from others, all with the same contenders
-(so without balanced clusters, which only the first reading has). A cell has the verdict
+(so without balanced clusters, which only the first reading has). The other readings are tuned in two heats: the best
+quarter of the settings on the first tuning seed plays the others. A cell has the verdict
 and the interval of the difference that it hangs on. What is not decided does not count as holding. What the paper says of 4Cliques and of Theorem&nbsp;1 does not
 depend on the reading.</p>
 <ul>

@@ -13,8 +13,10 @@ std::string run_section(const Report& report) {
     append(text, "<li>{}: {} rounds; evaluation seeds {}", what, grouped(study.rounds),
            list_of(study.evaluation_seeds));
     if (first.settings().size() > 1) {
-      append(text, "; tuned over {} rounds on seeds {}, alpha from {{{}}}", grouped(study.tuning_rounds),
-             list_of(study.tuning_seeds), fmt::format("{}", fmt::join(first.alphas, ", ")));
+      append(text, "; tuned over {} rounds on seeds {}{}, alpha from {{{}}}", grouped(study.tuning_rounds),
+             list_of(study.tuning_seeds),
+             study.in_heats ? " (all settings on the first, the best quarter of them on the others)" : "",
+             fmt::format("{}", fmt::join(first.alphas, ", ")));
       if (first.scales.size() > 1)
         append(text, ", scale from {{{}}}", fmt::format("{}", fmt::join(first.scales, ", ")));
     }

@@ -72,6 +72,8 @@ TEST(Paper, other_readings_run_what_the_matrix_shows_and_no_more) {
   EXPECT_EQ(made.datasets.at(0).finalists, Study::every_setting) << "hindsight is about the whole grid";
   const Study& other = made.others.at(0).datasets.at(0);
   EXPECT_EQ(other.finalists, 1U) << "the matrix shows what was tuned";
+  EXPECT_TRUE(other.in_heats);
+  EXPECT_FALSE(made.datasets.at(0).in_heats) << "its page shows how every setting tuned";
   std::set<std::string> names;
   for (const Contender& each : other.contenders) names.insert(each.name);
   EXPECT_EQ(names.size(), 7U);

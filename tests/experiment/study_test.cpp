@@ -68,6 +68,40 @@ TEST(Study, chooses_on_the_tuning_seeds_and_reports_on_the_others) {
   EXPECT_THROW((void)results->front().entry("nobody"), std::invalid_argument);
 }
 
+TEST(Study, only_the_best_of_the_first_heat_play_the_other_tuning_seeds) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  Study study = small_study();
+  study.tuning_seeds = {11, 12, 13};
+  study.contenders[0].alphas = {0.0, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0};  // with two scales, 16 settings
+  study.in_heats = true;
+  study.finalists = Study::every_setting;
+  std::size_t cells = 0;
+  const auto results = run_studies(std::span(&study, 1), store, {.on_cell = [&](bool) { ++cells; }});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(cells, cell_count(std::span(&study, 1)));
+  EXPECT_EQ(cells, 16U + 4U * 2U + 16U * 3U + 1U * 3U);
+
+  // By hand: the first seed ranks all, the mean of three seeds the best four of them.
+  const auto reward = [&](const Setting& setting, std::uint64_t seed) {
+    const Cell cell{&study.condition, setting, seed, 60};
+    return run_cells(std::span(&cell, 1), store, {})->front().normalized_reward();
+  };
+  std::vector<Setting> ranked = study.contenders[0].settings();
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const Setting& a, const Setting& b) { return reward(a, 11) > reward(b, 11); });
+  const auto mean = [&](const Setting& setting) {
+    return (reward(setting, 11) + reward(setting, 12) + reward(setting, 13)) / 3.0;
+  };
+  std::stable_sort(ranked.begin(), ranked.begin() + 4,
+                   [&](const Setting& a, const Setting& b) { return mean(a) > mean(b); });
+  const Entry& entry = results->front().entry("gob.lin");
+  ASSERT_EQ(entry.finalists.size(), ranked.size());
+  for (std::size_t k = 0; k < ranked.size(); ++k) EXPECT_EQ(entry.finalists[k].setting, ranked[k]) << k;
+  EXPECT_DOUBLE_EQ(entry.tuned().tuning.value(), mean(ranked[0]));
+  EXPECT_DOUBLE_EQ(entry.finalists[4].tuning.value(), reward(ranked[4], 11));
+}
+
 TEST(Study, hindsight_can_look_at_every_setting) {
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");
