@@ -55,7 +55,7 @@ inline const FloatPack* packs(const float* values) { return reinterpret_cast<con
 
 /// Eight floats.
 using HalfPack __attribute__((vector_size(32))) = float;
-/// A pack of floats as halves of eight: one if it has no more.
+/// A pack of floats in parts of eight: one part, or two with AVX-512.
 inline constexpr std::size_t half_count = sizeof(FloatPack) / sizeof(HalfPack);
 inline HalfPack half(const FloatPack& pack, [[maybe_unused]] std::size_t which) {
 #if defined(__AVX512F__)
@@ -182,7 +182,7 @@ struct PackRow<Scalar, 0> {
 };
 
 /// Calls call(integral_constant<size_t, K>), K = count if that is at most 8 and else 0: inner loops over the packs of
-/// a vector then have a length that the compiler knows, for d <= 32, and their sums stay in registers.
+/// a vector then have a length that the compiler knows, for d <= 32 at least, and their sums stay in registers.
 template <typename Call>
 decltype(auto) with_pack_count(std::size_t count, Call call) {
   switch (count) {

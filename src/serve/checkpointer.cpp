@@ -22,8 +22,9 @@ constexpr auto pause = std::chrono::milliseconds(200);
 }  // namespace
 
 Checkpointer::Checkpointer(std::filesystem::path file, std::string vfs, std::size_t pages, WriteBack& write_back)
-    : file_(std::move(file)), vfs_(std::move(vfs)), pages_(pages), write_back_(write_back), thread_([this] { run(); }) {
-}
+    : file_(std::move(file)), vfs_(std::move(vfs)), pages_(pages), write_back_(write_back), thread_([this] {
+        run();
+      }) {}
 
 Checkpointer::~Checkpointer() {
   {

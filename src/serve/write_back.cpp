@@ -25,7 +25,7 @@ WriteBack::~WriteBack() {
 }
 
 void WriteBack::open(const std::filesystem::path& file) {
-  file_ = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  file_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ >= 0) thread_ = std::thread([this] { run(); });
 }
 
@@ -45,8 +45,7 @@ void WriteBack::run() {
     }
     while (running_ && !stop_) {
       // Where a file system does not know that, the sync at the end has it all to do.
-      ::sync_file_range(file_, 0, 0,
-                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+      ::sync_file_range(file_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
       std::this_thread::sleep_for(between_pieces);
     }
     if (stop_) return;

@@ -12,7 +12,7 @@ namespace goblin::serve {
 /// all of it at once would keep the disk busy for tens of milliseconds, and every sync of other files waiting.
 ///
 /// Nothing is promised by that, and nothing depends on it: whoever needs the file on disk syncs it as before, and finds
-/// little left to do.
+/// little left to do. (An error of the disk that is met here is told to whoever syncs, too: Linux does so since 4.13.)
 class WriteBack {
  public:
   /// Must outlive all connections of this process to a database in that file: closing it gives their locks away, as

@@ -347,6 +347,40 @@ TEST(LocalEngine, work_that_leads_nowhere_ends) {
   }
 }
 
+TEST(LocalEngine, a_batch_whose_work_leads_nowhere_ends) {
+  const Graph graph = generate::communities({.nodes = 200, .communities = 2, .average_degree = 8, .seed = 2}).graph;
+  auto bandit = Bandit::gob_lin(
+      graph, {.dimension = 3,
+              .engine = {.kind = EngineKind::local, .local = {.tolerance = 1e-300, .most_edges = 10'000'000}}});
+  const std::vector<double> x{0.6, 0.2, -0.3};
+  std::vector<Observation> batch;
+  for (NodeId user = 0; user < 100; ++user) batch.push_back({user, x, 1.0});
+  const auto solve = bandit.update(batch);
+  EXPECT_FALSE(solve.converged);
+  EXPECT_LT(solve.walked_edges, 10'000'000U);
+}
+
+/// Where the graph is like a sheet of paper and the ridge is small, a reward reaches far, and slowly.
+TEST(LocalEngine, work_that_leads_somewhere_goes_on) {
+  constexpr NodeId side = 200;
+  std::vector<Edge> edges;
+  for (NodeId row = 0; row < side; ++row) {
+    for (NodeId column = 0; column < side; ++column) {
+      edges.push_back({row * side + column, row * side + (column + 1) % side, 1.0});
+      edges.push_back({row * side + column, (row + 1) % side * side + column, 1.0});
+    }
+  }
+  for (const double tolerance : {1e-3, 1e-4}) {
+    auto bandit = Bandit::gob_lin(
+        Graph(side * side, edges),
+        {.dimension = 1,
+         .ridge = 0.1,
+         .engine = {.kind = EngineKind::local, .local = {.tolerance = tolerance, .most_edges = 3'000'000}}});
+    const auto solve = bandit.update(5, std::vector<double>{1.0}, 1.0);
+    EXPECT_TRUE(solve.converged) << tolerance << ": " << solve.residual << " after " << solve.walked_edges;
+  }
+}
+
 TEST(LocalEngine, work_that_waits_takes_no_more_memory_the_longer_it_waits) {
   const Graph graph = generate::communities({.nodes = 400, .communities = 4, .average_degree = 12, .seed = 2}).graph;
   auto bandit = Bandit::gob_lin(

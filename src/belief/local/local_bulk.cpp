@@ -66,15 +66,16 @@ Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, con
   }
 }
 
-/// Settles until nothing waits, but walks no more edges than so many rewards might.
+/// Settles until nothing waits, but walks no more edges than so many rewards might, and stops where that leads nowhere.
 SolveSummary LocalEngine::settle_all(std::size_t rewards) {
-  SolveSummary summary = settle();
-  for (std::size_t k = 1; k < rewards && !summary.converged; ++k) {
-    const SolveSummary more = settle();
-    summary.settled_nodes += more.settled_nodes;
-    summary.walked_edges += more.walked_edges;
-    summary.residual = more.residual;
-    summary.converged = more.converged;
+  SolveSummary last = settle();
+  SolveSummary summary = last;
+  for (std::size_t k = 1; k < rewards && !last.converged && last.walked_edges >= options_.most_edges; ++k) {
+    last = settle();
+    summary.settled_nodes += last.settled_nodes;
+    summary.walked_edges += last.walked_edges;
+    summary.residual = last.residual;
+    summary.converged = last.converged;
   }
   return summary;
 }

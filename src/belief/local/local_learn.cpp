@@ -158,10 +158,11 @@ void LocalEngine::let_readers_in() {
 /// Settles what waits, the largest residuals first.
 SolveSummary LocalEngine::settle() {
   // Pushes that go on for so long do not converge, nor do those after which the largest residual has long not fallen by
-  // half; solves around the worst node do. If these do not help either, nothing does: numbers have no more digits.
+  // half; solves around the worst node do. If these do not help either, it is given up: mostly, because numbers have no
+  // more digits. What is long follows the nodes that were reached so far.
   const std::size_t enough_edges = options_.most_edges / 2;
-  const std::size_t enough_pushes = 4096 + 64 * nodes_.slot_count();
-  const std::size_t enough_solves = 64 + nodes_.slot_count();
+  const auto enough_pushes = [&] { return 4096 + 64 * nodes_.slot_count(); };
+  const auto enough_solves = [&] { return 64 + nodes_.slot_count(); };
   bool pushing = true;
   std::size_t lowest_level = queue_.highest_level();
   std::size_t lowered_at = 0;                          // settled nodes
@@ -182,7 +183,7 @@ SolveSummary LocalEngine::settle() {
       lowest_level = queue_.highest_level();
       lowered_at = summary.settled_nodes;
     }
-    const bool in_vain = summary.settled_nodes - lowered_at > (pushing ? enough_pushes : enough_solves);
+    const bool in_vain = summary.settled_nodes - lowered_at > (pushing ? enough_pushes() : enough_solves());
     if (in_vain && !pushing) break;
     if (pushing && (in_vain || summary.walked_edges >= enough_edges)) {
       pushing = false;

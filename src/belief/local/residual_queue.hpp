@@ -59,7 +59,8 @@ class ResidualQueue {
   void prefetch(std::size_t slot) const { __builtin_prefetch(&places_[slot]); }
 
   [[nodiscard]] bool empty() const { return top_ == 0; }
-  /// Where the largest residual waits: one less for each time it falls by half, and 0 if nobody waits.
+  /// Where the largest residual waits: one less for each time it falls by half, once it is below the last level, which
+  /// has no upper end. 0 if nobody waits.
   [[nodiscard]] std::size_t highest_level() const { return top_; }
   /// A slot of the highest level, which no longer waits.
   std::size_t take();

@@ -135,7 +135,7 @@ std::size_t Sweeps<Scalar>::solve_packs(const Elimination& elimination, const Co
   Row second(count);
   const auto add_neighbours = [&](Elimination::Range range, const Scalar* vector, Row& row)
       __attribute__((always_inline)) {
-    const auto add = [&](std::size_t k, Row& to) __attribute__((always_inline)) {
+    const auto add = [&](std::size_t k, Row & to) __attribute__((always_inline)) {
       const P* const other = packs(vector + others[k] * width);
       for (std::size_t b = 0; b < count; ++b) to[b] += weights[k] * other[b];
     };
