@@ -56,7 +56,7 @@ inline const FloatPack* packs(const float* values) { return reinterpret_cast<con
 /// Eight floats.
 using HalfPack __attribute__((vector_size(32))) = float;
 /// A pack of floats in parts of eight: one part, or two with AVX-512.
-inline constexpr std::size_t half_count = sizeof(FloatPack) / sizeof(HalfPack);
+inline constexpr std::size_t half_count = pack_width<float> / lane_count;
 inline HalfPack half(const FloatPack& pack, [[maybe_unused]] std::size_t which) {
 #if defined(__AVX512F__)
   return which == 0 ? __builtin_shufflevector(pack, pack, 0, 1, 2, 3, 4, 5, 6, 7)
