@@ -153,16 +153,10 @@ class LowRankInverse {
       }
       for (std::size_t k = 0; k < Rows; ++k) to[first + k] = totals[k];
     };
+    constexpr std::size_t rows = 5;
     std::size_t r = 0;
-    const auto add_all = [&]<std::size_t Rows>(std::integral_constant<std::size_t, Rows> rows) {
-      for (; r + Rows <= dimension; r += Rows) add_rows(r, rows);
-    };
-#if defined(__AVX512F__)
-    add_all(std::integral_constant<std::size_t, 13>{});  // there are 32 registers
-    add_all(std::integral_constant<std::size_t, 6>{});
-#endif
-    add_all(std::integral_constant<std::size_t, 5>{});
-    add_all(std::integral_constant<std::size_t, 1>{});
+    for (; r + rows <= dimension; r += rows) add_rows(r, std::integral_constant<std::size_t, rows>{});
+    for (; r < dimension; ++r) add_rows(r, std::integral_constant<std::size_t, 1>{});
   }
 
   /// The same for one vector in packs, `count` of them, where Row keeps packs at hand. Four terms at once: the sums
