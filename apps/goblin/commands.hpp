@@ -16,6 +16,7 @@ void add_replay(CLI::App& app);
 void add_reproduce(CLI::App& app);
 void add_serve(CLI::App& app);
 void add_simulate(CLI::App& app);
+void add_topic(CLI::App& app);
 void add_tune(CLI::App& app);
 
 /// What a bare `goblin` shows: a worked example.

@@ -22,8 +22,8 @@ namespace {
 /// The rewards that were read and wait to be learned.
 class WaitingRewards {
  public:
-  WaitingRewards(Bandit& bandit, const RewardFormat& format, std::string name, FitSummary& summary)
-      : bandit_(bandit), users_(bandit), format_(format), name_(std::move(name)), summary_(summary) {}
+  WaitingRewards(Bandit& bandit, const RewardFormat& format, std::string name, Shard shard, FitSummary& summary)
+      : bandit_(bandit), users_(bandit), format_(format), name_(std::move(name)), shard_(shard), summary_(summary) {}
 
   [[nodiscard]] std::size_t size() const { return waiting_; }
   /// Of the log, that were learned.
@@ -39,12 +39,14 @@ class WaitingRewards {
     // Where clusters depend on the order, a user must not join before the rewards of earlier lines are learned.
     const std::size_t most = finds_clusters(bandit_.policy()) ? 1 : count;
     batch_.clear();
+    std::size_t end = summary_.count;  // of the log, that is learned with the batch
     std::optional<std::size_t> bad_place;
     std::string reason;
     while (batch_.size() < most && !bad_place && drop_finished_blocks()) {
       const std::size_t place = start_ + blocks_.front().places[row_];
       try {
         accept(blocks_.front(), row_, place + 1);
+        end = place + 1;
       } catch (const std::invalid_argument& error) {
         bad_place = place;
         reason = error.what();
@@ -52,10 +54,11 @@ class WaitingRewards {
       ++row_;
       --waiting_;
     }
-    batch_.learn(bandit_, [this](std::size_t learned, std::size_t end) {
+    batch_.learn(bandit_, [this](std::size_t learned, std::size_t its_end) {
       summary_.learned += learned;
-      summary_.count = end;
+      summary_.count = its_end;
     });
+    summary_.count = end;
     if (bad_place) {
       summary_.count = *bad_place;
       throw failure(*bad_place, reason, true);
@@ -85,14 +88,23 @@ class WaitingRewards {
     return !blocks_.empty() && row_ < blocks_.front().size();
   }
 
-  /// Adds a reward, with which the log is learned up to `end`, to the batch, and its user, if new, to the bandit.
+  /// Adds a reward, with which the log is learned up to `end`, to the batch, and its user, if new, to the bandit. One
+  /// of another shard is only looked at.
   void accept(const RewardBlock& block, std::size_t row, std::size_t end) {
     const std::size_t d = bandit_.options().dimension;
     const auto context = std::span(block.contexts).subspan(row * d, d);
     const NodeId user = block.numbers.empty() ? user_named(block.name(row), context, block.rewards[row])
                                               : user_numbered(block.numbers[row], context, block.rewards[row]);
     bandit_.check(user, context, block.rewards[row]);
+    if (!is_own(user)) {
+      ++summary_.others;
+      return;
+    }
     batch_.add(user, context, block.rewards[row], end);
+  }
+
+  [[nodiscard]] bool is_own(NodeId user) const {
+    return shard_.count == 1 || bandit_.cluster(user).value_or(user) % shard_.count == shard_.index;
   }
 
   NodeId user_named(std::string_view name, std::span<const double> context, double reward) {
@@ -123,6 +135,7 @@ class WaitingRewards {
   NewUsers users_;
   const RewardFormat& format_;
   std::string name_;
+  Shard shard_;
   FitSummary& summary_;
   std::deque<RewardBlock> blocks_;
   std::size_t waiting_ = 0;  // rewards in the blocks that are not in a batch yet
@@ -154,13 +167,35 @@ std::size_t batch_size(const Bandit& bandit, const FitOptions& options) {
 
 }  // namespace
 
+void check_shard(const Bandit& bandit, const Shard& shard) {
+  const std::string which = fmt::format("shard: {}/{}", shard.index + 1, shard.count);
+  if (shard.index >= shard.count) throw std::invalid_argument(which + " (there is no such part)");
+  if (shard.count == 1) return;
+  if (finds_clusters(bandit.policy())) {
+    throw std::invalid_argument(
+        fmt::format("{} of a log for {} (must be 1/1: its clusters depend on the order of all rewards)", which,
+                    name_of(bandit.policy())));
+  }
+  if (bandit.options().forgetting != Forgetting{}) {
+    throw std::invalid_argument(fmt::format(
+        "{} of a log for a bandit with a window or a discount (must be 1/1: such bandits cannot be merged)", which));
+  }
+  if (bandit.rewards() > 0) {
+    throw std::invalid_argument(fmt::format(
+        "{} of a log for a bandit that has learned {} rewards already (must be one that has learned none: merging "
+        "would count them {} times; merge the saved bandit with the parts instead)",
+        which, bandit.rewards(), shard.count));
+  }
+}
+
 void fit(Bandit& bandit, std::unique_ptr<RewardFormat> log, const std::string& name, const FitOptions& options,
          FitSummary& summary) {
+  check_shard(bandit, options.shard);
   const std::size_t batch = batch_size(bandit, options);
   const std::size_t threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   summary.unit = log->unit();
   RewardLog reader(std::move(log), threads, batch);
-  WaitingRewards waiting(bandit, reader.format(), name, summary);
+  WaitingRewards waiting(bandit, reader.format(), name, options.shard, summary);
   const auto goes_on = [&options] { return !options.keep_going || options.keep_going(); };
   std::exception_ptr failure;
   for (bool more = true; more && goes_on();) {

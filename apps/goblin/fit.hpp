@@ -1,6 +1,7 @@
 #pragma once
 
 #include "goblin/bandit/bandit.hpp"
+#include "goblin/shard.hpp"
 #include "reward_log.hpp"
 
 #include <cstddef>
@@ -17,6 +18,10 @@ struct FitOptions {
   std::size_t threads = 0;
   /// The size of the log, where it is known: a batch is no larger than the log.
   std::size_t log_bytes = 0;
+  /// Which part of the log is learned, so that several processes learn all of it: where users have clusters, each part
+  /// has whole clusters, and otherwise every so-manieth user. New users join in all parts, so that what was learned can
+  /// be merged.
+  Shard shard = {};
   /// Asked before each batch; false stops.
   std::function<bool()> keep_going = {};
   /// Told how many bytes of the log have been learned.
@@ -29,8 +34,13 @@ struct FitSummary {
   std::string unit = "line";    ///< which of them
   std::size_t learned = 0;      ///< rewards
   std::size_t passed_over = 0;  ///< lines that only ask for a decision
+  std::size_t others = 0;       ///< rewards of the other shards
   std::size_t new_users = 0;
 };
+
+/// Throws std::invalid_argument if what shards of a log taught this bandit could not be merged, or if there is no such
+/// shard.
+void check_shard(const Bandit& bandit, const Shard& shard);
 
 /// Learns the rewards of a log, batch by batch, while threads read ahead. A user the bandit does not know joins it, as
 /// in replay.

@@ -6,6 +6,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "saving.hpp"
+#include "shard.hpp"
 #include "signals.hpp"
 
 #include <exception>
@@ -26,16 +27,21 @@ struct FitRequest {
   std::string events;
   std::string save;
   std::size_t batch = 0;
+  Shard shard = {};
   bool json = false;
 };
 
-void print_summary(const Bandit& bandit, const FitSummary& fitted, bool json) {
+void print_summary(const Bandit& bandit, const FitSummary& fitted, const Shard& shard, bool json) {
   const BanditSummary summary = bandit.summary();
   if (json) {
     Json object = {{"policy", name_of(summary.policy)},
                    {fitted.unit + "s", fitted.count},
                    {"learned", fitted.learned},
                    {"passed_over", fitted.passed_over}};
+    if (shard.count > 1) {
+      object["shard"] = text_of(shard);
+      object["others"] = fitted.others;
+    }
     add_to(object, summary, fitted.new_users);
     report(json_line(object) + "\n");
     return;
@@ -43,8 +49,9 @@ void print_summary(const Bandit& bandit, const FitSummary& fitted, bool json) {
   const bool one = fitted.passed_over == 1;
   const std::string passed_over = fmt::format(", {} line{} passed over, which only ask{} for a decision",
                                               fitted.passed_over, one ? "" : "s", one ? "s" : "");
-  report(fmt::format("{}: {} rewards learned{}\n", described_rules(summary), fitted.learned,
-                     fitted.passed_over == 0 ? "" : passed_over));
+  const std::string others = fmt::format(", {} left to the other shards of {}", fitted.others, shard.count);
+  report(fmt::format("{}: {} rewards learned{}{}\n", described_rules(summary), fitted.learned,
+                     shard.count == 1 ? "" : others, fitted.passed_over == 0 ? "" : passed_over));
   report(described(summary, fitted.new_users));
 }
 
@@ -64,6 +71,7 @@ void run(const FitRequest& request) {
   auto source = open_bytes(request.events);
   const auto items = read_items(request.bandit.items);
   Bandit bandit = make_bandit(request.bandit, items.get());
+  check_shard(bandit, request.shard);
   const StopOnSignal stop;
   const std::string name = request.events == "-" ? "standard input" : request.events;
   FitSummary summary;
@@ -76,6 +84,7 @@ void run(const FitRequest& request) {
         {.batch = request.batch,
          .threads = request.bandit.bandit.engine.threads,
          .log_bytes = size_of(request.events),
+         .shard = request.shard,
          .keep_going = [] { return !interrupted(); },
          .progress = [&progress](std::size_t bytes) { progress.show(bytes); }},
         summary);
@@ -85,7 +94,7 @@ void run(const FitRequest& request) {
     std::rethrow_exception(failure);
   }
   save_at_the_end(bandit, request.save, learned());
-  print_summary(bandit, summary, request.json);
+  print_summary(bandit, summary, request.shard, request.json);
   exit_after_signal();
 }
 
@@ -103,7 +112,10 @@ void add_fit(CLI::App& app) {
       "Or it is a file that Python's goblin.write_events wrote. A user who is not in the graph joins without friends.\n"
       "Ctrl-C keeps what was learned.\n\n"
       "Example:\n"
-      "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --save model.goblin");
+      "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --save model.goblin\n"
+      "On two machines, then goblin merge one.goblin two.goblin --save model.goblin:\n"
+      "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --shard 1/2 --save one.goblin\n"
+      "  goblin fit --graph edges.tsv --dimension 25 --events log.jsonl --shard 2/2 --save two.goblin");
   add_bandit_options(*command, options->bandit);
   add_items_option(*command, options->bandit.items);
   command->add_option("--events", options->events, "The log; - is standard input")->required();
@@ -111,6 +123,9 @@ void add_fit(CLI::App& app) {
       ->required();
   command->add_option("--batch", options->batch, "Rewards that are learned at once (default: a million, or a GB)")
       ->check(positive_whole_number());
+  add_shard_option(*command, options->shard,
+                   "Learn part I of N of the log, by clusters where the policy has some, else by users; goblin merge "
+                   "makes one bandit of the parts");
   command->add_flag("--json", options->json, "The summary as one JSON object");
   command->callback([options] {
     check_bandit_options(options->bandit);

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   goblin::app::add_reproduce(app);
   goblin::app::add_serve(app);
   goblin::app::add_simulate(app);
+  goblin::app::add_topic(app);
   goblin::app::add_tune(app);
   try {
     app.parse(argc, argv);

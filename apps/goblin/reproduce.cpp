@@ -10,11 +10,11 @@
 #include "json.hpp"
 #include "progress.hpp"
 #include "saving.hpp"
+#include "shard.hpp"
 #include "signals.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -42,28 +42,6 @@ constexpr const char* reproduce_examples =
 
 /// What sysexits.h calls a temporary failure: try again later.
 constexpr int not_yet = 75;
-
-/// I/N as a shard, which counts from 0. Nothing if it is no such text.
-std::optional<experiment::Shard> shard_of(std::string_view text) {
-  const auto number = [](std::string_view digits) {
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
-  };
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const std::size_t index = number(text.substr(0, slash));
-  const std::size_t count = number(text.substr(std::min(slash + 1, text.size())));
-  if (index == 0 || index > count) return std::nullopt;
-  return experiment::Shard{.index = index - 1, .count = count};
-}
-
-CLI::Validator shard_text() {
-  return {[](const std::string& text) {
-            if (shard_of(text)) return std::string();
-            return fmt::format("{} (must be I/N, with I from 1 to N: 1/4, 2/4, 3/4 and 4/4, say)", text);
-          },
-          ""};
-}
 
 experiment::paper::Options paper_options(const ReproduceRequest& request) {
   experiment::paper::Options options{.quick = request.quick, .rounds = request.rounds, .seeds = request.seeds};
@@ -264,7 +242,7 @@ namespace {
 void say_what_is_missing(const ReproduceRequest& request, const Played& played, std::size_t missing,
                          std::size_t cell_count) {
   const std::size_t ran = played.done - played.found;
-  const std::string shard = fmt::format("{}/{}", request.shard.index + 1, request.shard.count);
+  const std::string shard = text_of(request.shard);
   if (request.json) {
     print_json(request, {{"command", command_of(request)},
                          {"shard", shard},
@@ -339,13 +317,9 @@ std::shared_ptr<ReproduceRequest> add_reproduce_options(CLI::App& command) {
   command.add_option("--threads", request->threads, "Simulations at the same time")
       ->capture_default_str()
       ->check(positive_whole_number());
-  command
-      .add_option_function<std::string>(
-          "--shard", [request](const std::string& text) { request->shard = shard_of(text).value(); },
-          "Run part I of N of the simulations; N runs that share OUT do them all, and any of them writes the report "
-          "once all are there")
-      ->check(shard_text())
-      ->type_name("I/N");
+  add_shard_option(command, request->shard,
+                   "Run part I of N of the simulations; N runs that share OUT do them all, and any of them writes the "
+                   "report once all are there");
   command.add_flag("--json", request->json, "Print the verdicts as JSON");
   command
       .add_option("--reading", request->readings,

@@ -29,7 +29,7 @@ struct ReproduceRequest {
   std::vector<std::string> readings;  ///< as given
   bool json = false;
   /// Which part of the simulations to run; others run the rest, into the same folder.
-  experiment::Shard shard;
+  Shard shard;
   /// Runs simulations in other processes, if it is set.
   decltype(experiment::RunOptions::elsewhere) elsewhere;
   /// Gets what --json prints in the place of standard output, if it is set.

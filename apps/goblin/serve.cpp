@@ -5,14 +5,17 @@
 #include "goblin/bandit/bandit.hpp"
 #include "serve/http_server.hpp"
 #include "serve/json_log.hpp"
+#include "serve/kafka_log.hpp"
 #include "serve/service.hpp"
 #include "serve_demo.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <pthread.h>
@@ -36,6 +39,9 @@ struct ServeRequest {
   serve::ServiceOptions service;
   serve::ServerOptions server;
   std::string store;
+  std::string log;
+  std::string kafka;
+  std::string process;
   std::string listen = "127.0.0.1:8080";
   std::string keys;
   std::string certificate;
@@ -143,6 +149,35 @@ std::unique_ptr<Demo> demo_of(ServeRequest& request) {
   return demo;
 }
 
+/// What this process is called in a log that others append to, if nobody says.
+std::string usual_process(const ServeRequest& request) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "goblin");
+  return fmt::format("{}:{}", host.data(), request.server.listen.port);
+}
+
+/// The log that --log names, asked whether it can be used.
+std::shared_ptr<serve::SharedLog> shared_log(ServeRequest& request) {
+  if (request.log.empty()) {
+    for (const auto& [option, value] : {std::pair("--kafka", &request.kafka), {"--process", &request.process}}) {
+      if (!value->empty())
+        throw std::invalid_argument(fmt::format("{}: {} (must be given with --log)", option, *value));
+    }
+    return nullptr;
+  }
+  auto& name = request.service.process;
+  name = request.process.empty() ? usual_process(request) : request.process;
+  serve::KafkaLogOptions options;
+  options.client = name;
+  try {
+    options.address = serve::kafka_address(request.log);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--log: {}", error.what()));
+  }
+  if (!request.kafka.empty()) options.properties = serve::read_kafka_properties(request.kafka);
+  return std::make_shared<serve::KafkaLog>(std::move(options));
+}
+
 void run(ServeRequest& request) {
   const auto demo = demo_of(request);
   if (request.store.empty()) throw CLI::RequiredError("--store");
@@ -156,7 +191,8 @@ void run(ServeRequest& request) {
   Bandit bandit = make_bandit(request.bandit, items.get());
   request.server.requests.dimension = bandit.options().dimension;
   request.service.warn = [&log](const std::string& words) { log.say(JsonLog::Level::warning, words); };
-  log.say(JsonLog::Level::info, "The store is being opened.", {{"store", request.store}});
+  request.service.log = shared_log(request);
+  log.say(JsonLog::Level::info, "The store is being opened.", {{"store", request.store}, {"log", request.log}});
   serve::Service service(std::move(bandit), items.get(), request.service);
   serve::HttpServer server(service, log, request.server);
   if (request.keys.empty()) {
@@ -205,6 +241,18 @@ void add_serve(CLI::App& app) {
   command->add_option("--store", request.store, "Folder of the log and the snapshots; made if it is not there")
       ->type_name("FOLDER")
       ->check(name_of_a("folder"));
+  auto* shared = command
+                     ->add_option("--log", request.log,
+                                  "A log that other processes serve from, too: kafka://BROKER:PORT/TOPIC. The "
+                                  "store then has a copy of it")
+                     ->type_name("URL");
+  command->add_option("--kafka", request.kafka, "With --log: settings of librdkafka, NAME=VALUE a line: TLS, SASL")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  command
+      ->add_option("--process", request.process,
+                   "With --log: what this process is called there (default: the machine's name and the port)")
+      ->type_name("NAME");
   command->add_option("--listen", request.listen, "Address and port; other than loopback only with --keys")
       ->capture_default_str();
   auto* keys =
@@ -258,7 +306,7 @@ void add_serve(CLI::App& app) {
   auto* demo =
       command->add_flag("--demo", request.demo,
                         "Four groups of friends, films, and visitors: a server to look at. Needs no other option");
-  for (auto* option : {keys, certificate, command->get_option("--graph"), command->get_option("--items"),
+  for (auto* option : {keys, certificate, shared, command->get_option("--graph"), command->get_option("--items"),
                        command->get_option("--load"), command->get_option("--dimension")}) {
     demo->excludes(option);
   }

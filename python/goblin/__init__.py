@@ -16,7 +16,7 @@ What one user's click teaches, the user's friends get to know too:
 - graphs: ``Graph``, ``cluster``, ``networks``
 - worlds: ``Cliques``, ``Linear``, ``Catalogue`` of a ``Dataset``; ``datasets``
 - experiments: ``simulate``, ``sweep``; ``reproduce``, the paper's
-- your own log: ``tune``, ``evaluate``
+- your own log: ``tune``, ``evaluate``, ``fit``
 - a server, ``goblin serve``: ``Client``, ``ClientError``
 
 ``help(goblin.GobLin)`` explains the algorithm.
@@ -44,6 +44,7 @@ from ._events import write_events
 from ._experiment import Sweep, Trace, simulate, sweep
 from ._explanation import Contribution, Explanation, WidthShares
 from ._exploration import epsilon_greedy, explorations, greedy, printed_bound, square_cb, thompson, ucb
+from ._fit import fit
 from ._graph import Clustering, Graph, cluster
 from ._reproduce import Reproduction, reproduce
 from ._tune import Tuning, tune
@@ -96,6 +97,7 @@ __all__ = [
     "epsilon_greedy",
     "evaluate",
     "explorations",
+    "fit",
     "greedy",
     "load",
     "networks",

@@ -173,6 +173,7 @@ class Client:
         items: Iterable[Any] | None = None,
         allowed: ArrayLike | None = None,
         event: str | None = None,
+        after: int = 0,
     ) -> Decided:
         """Decides for a user, among contexts or items.
 
@@ -183,8 +184,10 @@ class Client:
         items : in their place, names of items
         allowed : booleans, one a candidate; those with False are left out
         event : what the decision is called; the same again gets the same answer. Without, the client makes a name
+        after : an offset that an answer gave: the decision waits until everything up to there has been learned. For
+            servers that share a log, where another one may have answered
         """
-        body = _candidates(user, contexts, items, allowed, event if event is not None else uuid.uuid4().hex)
+        body = _candidates(user, contexts, items, allowed, event if event is not None else uuid.uuid4().hex, after)
         answer = self._call("POST", "/v1/select", body)
         return Decided(
             answer["event"],
@@ -204,10 +207,11 @@ class Client:
         items: Iterable[Any] | None = None,
         allowed: ArrayLike | None = None,
         event: str | None = None,
+        after: int = 0,
     ) -> list[RankedPlace]:
         """The k best candidates, best first; as ``select``, and every place has an event of its own for its reward."""
         name = event if event is not None else uuid.uuid4().hex
-        body = {**_candidates(user, contexts, items, allowed, name), "k": int(k)}
+        body = {**_candidates(user, contexts, items, allowed, name, after), "k": int(k)}
         answer = self._call("POST", "/v1/rank", body)
         return [
             RankedPlace(place["event"], place["arm"], place.get("item"), place["score"], place["probability"])
@@ -453,7 +457,7 @@ def _context(given: Any, what: str, dimensions: int = 1) -> list[Any]:
     return values
 
 
-def _candidates(user: Any, contexts: Any, items: Any, allowed: Any, event: str) -> dict[str, Any]:
+def _candidates(user: Any, contexts: Any, items: Any, allowed: Any, event: str, after: int) -> dict[str, Any]:
     if (contexts is None) == (items is None):
         raise ValueError("candidates: must be contexts or items, and one of the two")
     body: dict[str, Any] = {"user": _name(user, "user"), "event": event}
@@ -466,6 +470,8 @@ def _candidates(user: Any, contexts: Any, items: Any, allowed: Any, event: str) 
         if mask.ndim != 1 or mask.dtype != np.bool_:
             raise ValueError("allowed: must be booleans, one a candidate")
         body["allowed"] = mask.tolist()
+    if after:
+        body["after"] = int(after)
     return body
 
 

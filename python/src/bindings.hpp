@@ -67,6 +67,7 @@ void bind_bandit(nb::module_& module);
 void bind_worlds(nb::module_& module);
 void bind_experiment(nb::module_& module);
 void bind_evaluate(nb::module_& module);
+void bind_fit(nb::module_& module);
 void bind_reproduce(nb::module_& module);
 void bind_tune(nb::module_& module);
 

@@ -26,6 +26,7 @@ NB_MODULE(_core, module) {
   goblin::python::bind_worlds(module);
   goblin::python::bind_experiment(module);
   goblin::python::bind_evaluate(module);
+  goblin::python::bind_fit(module);
   goblin::python::bind_reproduce(module);
   goblin::python::bind_tune(module);
 }

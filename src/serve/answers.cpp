@@ -67,6 +67,10 @@ std::string_view name_of(RecordKind kind) {
       return "item";
     case RecordKind::no_item:
       return "no_item";
+    case RecordKind::start:
+      return "start";
+    case RecordKind::evidence:
+      return "evidence";
   }
   return "unknown";
 }

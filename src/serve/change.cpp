@@ -63,6 +63,8 @@ class ItemWrite final : public Write {
   }
 
   void write(Transaction& transaction) override {
+    repeated_ = false;
+    problem_.reset();
     const auto there = state_.catalogue.find(record_.item);
     if (record_.kind == RecordKind::item && there && *there == record_.context) {
       repeated_ = true;

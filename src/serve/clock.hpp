@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -23,6 +24,10 @@ class LogClock {
   LogClock(Clocks clocks, std::int64_t last);
 
   [[nodiscard]] std::int64_t now() const { return base_ + (clocks_.steady() - steady_base_); }
+  /// Another clock has been there already: this one goes on from that time, if it is behind.
+  void go_on_from(std::int64_t time) {
+    if (const std::int64_t missing = time - now(); missing > 0) base_ += missing;
+  }
   /// By how many milliseconds the wall was behind the newest record at the start; 0: it was not.
   [[nodiscard]] std::int64_t behind() const { return behind_; }
   /// By how many it was ahead of it; 0: it was not, or there was no record.
@@ -31,7 +36,7 @@ class LogClock {
  private:
   Clocks clocks_;
   std::int64_t steady_base_;
-  std::int64_t base_;
+  std::atomic<std::int64_t> base_;
   std::int64_t behind_;
   std::int64_t ahead_;
 };

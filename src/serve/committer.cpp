@@ -72,6 +72,16 @@ void Committer::between(std::function<void(Store&)> work) {
   wake_.notify_one();
 }
 
+void Committer::look_for_others() {
+  {
+    const std::lock_guard lock(mutex_);
+    others_came_ = true;
+    if (sleep_ == Sleep::none) return;  // it looks by itself before it sleeps
+    sleep_ = Sleep::none;
+  }
+  wake_.notify_one();
+}
+
 Committer::State Committer::state() const {
   const std::lock_guard lock(mutex_);
   return {.commits = commits_, .waiting = queue_.size() + staying_count_, .trouble = trouble_};
@@ -84,6 +94,7 @@ void Committer::note(std::string trouble) {
     if (trouble.empty()) ++commits_;
     is_news = !trouble.empty() && trouble != trouble_;
     trouble_ = trouble;
+    troubled_.store(!trouble_.empty(), std::memory_order_relaxed);
   }
   if (is_news && options_.warn) options_.warn(std::move(trouble));
 }
@@ -117,23 +128,24 @@ void Committer::refuse_those_who_wait() {
 }
 
 void Committer::run() {
-  Writes staying;  // answered already, but not on disk
-  std::size_t last_count = 0;
+  Writes staying;                // answered already, but not on disk
+  std::size_t last_waiting = 0;  // callers whom the last transaction answered
   std::chrono::steady_clock::time_point last_begin;
   for (;;) {
     Writes writes;
     std::function<void(Store&)> work;
     bool last = false;
     bool troubled = false;
+    bool others_came = false;
     {
       std::unique_lock lock(mutex_);
-      if (last_count >= options_.many) {
+      if (last_waiting >= options_.many) {
         sleep_ = Sleep::gathering;
-        enough_ = std::min(options_.enough, last_count);  // those who called before may be all there are
+        enough_ = std::min(options_.enough, last_waiting);  // those who called before may be all there are
         wake_.wait_until(lock, last_begin + options_.most_gathering,
-                         [&] { return stop_ || !between_.empty() || queue_.size() >= enough_; });
+                         [&] { return stop_ || others_came_ || !between_.empty() || queue_.size() >= enough_; });
       }
-      const auto something = [&] { return stop_ || urgent_ || !between_.empty(); };
+      const auto something = [&] { return stop_ || urgent_ || others_came_ || !between_.empty(); };
       troubled = !trouble_.empty();
       if (!something() && (troubled || !staying.empty())) {
         sleep_ = Sleep::light;
@@ -163,10 +175,12 @@ void Committer::run() {
         work = std::move(between_.front());
         between_.pop_front();
       }
+      others_came = std::exchange(others_came_, false);
       last = stop_ && queue_.empty() && between_.empty();
     }
 
-    last_count = writes.size();
+    last_waiting = static_cast<std::size_t>(
+        std::count_if(writes.begin(), writes.end(), [](const auto& write) { return !write->stays(); }));
     last_begin = std::chrono::steady_clock::now();
     if (!writes.empty()) {
       commit(writes);
@@ -180,16 +194,23 @@ void Committer::run() {
       if (!staying.empty()) refuse_those_who_wait();
     } else if (troubled) {
       prove_health();
+    } else if (others_came) {
+      try {
+        take_in_others();
+      } catch (const std::exception& error) {
+        note(error.what());
+      }
     }
     if (work) work(store_);
     if (last) return;
   }
 }
 
-/// Leaves those that stay if the transaction fails.
-void Committer::commit(Writes& writes) {
-  Transaction transaction(store_);
-  try {
+/// Gives what is to be learned. As often as others are quicker, it takes in what they wrote, and tries again.
+std::vector<Record> Committer::write_all(const Writes& writes) {
+  for (;;) {
+    take_in_others();
+    Transaction transaction(store_);
     store_.begin();
     try {
       for (const auto& write : writes) write->write(transaction);
@@ -197,7 +218,25 @@ void Committer::commit(Writes& writes) {
       store_.roll_back();
       throw;
     }
-    store_.commit();
+    try {
+      store_.commit();
+      return std::move(transaction.to_learn_);
+    } catch (const Overtaken&) {
+      // One of those who tried was first, so that all of them together get on.
+    }
+  }
+}
+
+void Committer::take_in_others() {
+  std::vector<Record> records = store_.others();
+  if (!records.empty() && options_.others) options_.others(std::move(records), store_.end());
+}
+
+/// Leaves those that stay if the transaction fails.
+void Committer::commit(Writes& writes) {
+  std::vector<Record> to_learn;
+  try {
+    to_learn = write_all(writes);
   } catch (const std::exception& error) {
     note(error.what());
     const Problem problem = refusals::store_unavailable(error.what());
@@ -211,7 +250,7 @@ void Committer::commit(Writes& writes) {
   }
   note({});
   for (const auto& write : writes) write->written();
-  learn_(std::move(transaction.to_learn_), store_.end());
+  learn_(std::move(to_learn), store_.end());
   tell(std::exchange(writes, {}), nullptr);
 }
 
@@ -247,6 +286,7 @@ void Committer::prove_health() {
     store_.prove_writable();
     const std::lock_guard lock(mutex_);
     trouble_.clear();
+    troubled_.store(false, std::memory_order_relaxed);
   } catch (const std::exception& error) {
     note(error.what());
   }

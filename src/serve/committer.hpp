@@ -43,7 +43,8 @@ class Write {
  public:
   virtual ~Write() = default;
 
-  /// In the writer's thread. Called again in another transaction if this one fails and the write stays (stays()).
+  /// In the writer's thread. Called again in another transaction if another process was quicker (Overtaken), or if this
+  /// one fails and the write stays (stays()).
   virtual void write(Transaction& transaction) = 0;
   /// In the writer's thread, when it is on disk, before anybody is told.
   virtual void written() {}
@@ -73,6 +74,9 @@ struct CommitterOptions {
   std::chrono::microseconds most_gathering = std::chrono::milliseconds(1);
   std::chrono::milliseconds try_again = std::chrono::milliseconds(200);
   std::function<void(std::string)> warn = {};  ///< hears of every new trouble, in the writer's thread
+  /// Gets what other processes appended to the log (Store::others), in the writer's thread, in the order of the log and
+  /// before what was appended here after it.
+  std::function<void(std::vector<Record>, Offset end)> others = {};
 };
 
 /// The one thread that writes to the store. Everything that came in while it was writing goes into one transaction and
@@ -93,6 +97,10 @@ class Committer {
   /// Whether half of what may wait does. Whoever could be answered at once should wait now, too, so that nobody has to
   /// be refused.
   [[nodiscard]] bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
+  /// Whether the last transaction failed, and none has worked since.
+  [[nodiscard]] bool is_troubled() const { return troubled_.load(std::memory_order_relaxed); }
+  /// Other processes have appended something, which the writer is to take in soon. Any thread.
+  void look_for_others();
   /// Something else for the writer's thread to do with the store, between two transactions.
   void between(std::function<void(Store&)> work);
 
@@ -108,6 +116,8 @@ class Committer {
 
   void run();
   void commit(Writes& writes);
+  [[nodiscard]] std::vector<Record> write_all(const Writes& writes);
+  void take_in_others();
   void tell(Writes writes, const Problem* problem);
   void note(std::string trouble);
   void prove_health();
@@ -134,6 +144,8 @@ class Committer {
   std::size_t staying_count_ = 0;  // of writes that stay and could not be written yet; counts in the queue's bound
   std::size_t staying_bytes_ = 0;
   std::atomic<bool> crowded_ = false;
+  std::atomic<bool> troubled_ = false;
+  bool others_came_ = false;
   std::thread thread_;
 };
 

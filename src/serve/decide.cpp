@@ -100,6 +100,7 @@ class SelectWrite final : public Write {
   }
 
   void write(Transaction& transaction) override {
+    problem_.reset();
     if (!record_.event.empty()) {
       if (const auto before = transaction.store().find(record_.event)) {
         if (before->decision.user != record_.user) problem_ = taken(record_.event, before->decision, record_.user);
@@ -127,13 +128,18 @@ class EarlyWrite final : public Write {
  public:
   explicit EarlyWrite(Record record) : record_(std::move(record)) {}
 
-  void write(Transaction& transaction) override { transaction.put(record_); }
+  void write(Transaction& transaction) override {
+    // One that could not be written may be in a log that others keep, all the same.
+    if (std::exchange(tried_, true) && transaction.store().find(record_.event)) return;
+    transaction.put(record_);
+  }
   void done(const Problem* /*problem*/) override {}
   [[nodiscard]] bool stays() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return bytes_of(record_); }
 
  private:
   Record record_;
+  bool tried_ = false;
 };
 
 /// A ranking: a decision for each place.
@@ -146,6 +152,7 @@ class RankWrite final : public Write {
   }
 
   void write(Transaction& transaction) override {
+    problem_.reset();
     if (!event_.empty() && was_there(transaction.store())) return;
     for (Record& record : records_) transaction.put(record);
   }
@@ -265,10 +272,32 @@ bool ask_bandit(Service::State& state, SelectRequest& request, std::span<const d
   return false;
 }
 
+/// Whether the request has to wait for what it comes after; `again` is called with it then.
+template <typename Done, typename Again>
+bool waits_for_learning(Service::State& state, SelectRequest& request, Mailbox& mailbox, Done& done, Again again) {
+  const Offset after = request.after;
+  if (after <= state.learner.learned()) return false;
+  request.after = 0;
+  auto waiting = std::make_shared<std::pair<SelectRequest, Done>>(std::move(request), std::move(done));
+  state.waits.wait_for(after, Waits::Clock::now() + state.options.most_waiting, mailbox,
+                       [waiting, again, life = std::weak_ptr(state.life)](const std::optional<Problem>& problem) {
+                         if (problem) return waiting->second(*problem);
+                         if (life.expired()) return waiting->second(refusals::stopping());
+                         again(std::move(waiting->first), std::move(waiting->second));
+                       });
+  state.waits.reached(state.learner.learned());  // it may have come between the two
+  return true;
+}
+
 }  // namespace
 
 void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void(Result<Decided>)> done) {
   State& state = *state_;
+  if (waits_for_learning(state, request, mailbox, done, [this, &mailbox](SelectRequest again, auto its_done) {
+        select(std::move(again), mailbox, std::move(its_done));
+      })) {
+    return;
+  }
   Scratch& work = scratch();
   std::span<const double> contexts;
   if (auto problem = prepare(state, request, work, contexts)) return done(*problem);
@@ -294,11 +323,14 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
   }
   // A name that the caller chose may have been used before: only the writer knows. And where decisions come faster than
   // they can be written, callers wait for the disk.
-  if (!state.options.durable_decisions && record.event.empty() && !state.committer.is_crowded()) {
+  // Where others keep the log and cannot be reached, too.
+  const bool waits = state.options.durable_decisions && !(state.shared && state.committer.is_troubled());
+  if (!waits && record.event.empty() && !state.committer.is_crowded()) {
     // Not called after its offset, which it does not have yet and may lose in a crash to another.
-    record.event =
-        early_event(state.store.start_number(), state.early_names.fetch_add(1, std::memory_order_relaxed) + 1);
+    record.event = early_event(state.start_number, state.early_names.fetch_add(1, std::memory_order_relaxed) + 1);
+    std::string scores = std::move(record.scores);  // nobody can ask for them again: they are not logged
     Decided early = decided(record);
+    early.scores = std::move(scores);
     std::unique_ptr<Write> write = std::make_unique<EarlyWrite>(std::move(record));
     if (const auto problem = state.committer.submit(write)) return done(*problem);
     return done(std::move(early));
@@ -308,6 +340,11 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
 
 void Service::rank(SelectRequest request, Mailbox& mailbox, std::function<void(Result<RankedPlaces>)> done) {
   State& state = *state_;
+  if (waits_for_learning(state, request, mailbox, done, [this, &mailbox](SelectRequest again, auto its_done) {
+        rank(std::move(again), mailbox, std::move(its_done));
+      })) {
+    return;
+  }
   Scratch& work = scratch();
   std::span<const double> contexts;
   if (auto problem = prepare(state, request, work, contexts)) return done(*problem);

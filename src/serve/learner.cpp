@@ -20,6 +20,7 @@ Learner::Learner(const Log& log, Fold fold, std::function<void(const Record&)> l
       options_(options),
       learned_(fold_.learned()),
       end_(fold_.learned() + 1),
+      next_stop_(options_.stop_every == 0 ? 0 : (learned_ / options_.stop_every + 1) * options_.stop_every),
       thread_([this] { run(); }) {}
 
 Learner::~Learner() {
@@ -44,12 +45,13 @@ void Learner::take(std::vector<Record> records, Offset end) {
       records_.insert(records_.end(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
     }
     end_ = end;
-    if (!busy_ && is_idle()) {  // nothing to learn in what was written
-      learned_ = end - 1;
+    if (busy_ || !is_idle()) {
+      wake_.notify_one();
       return;
     }
+    learned_ = end - 1;  // nothing to learn in what was written
   }
-  wake_.notify_one();
+  if (options_.progress) options_.progress(end - 1);
 }
 
 void Learner::between(std::function<void(Offset)> work) {
@@ -109,7 +111,7 @@ void Learner::run() {
         joins.erase(joins.begin());
       }
       if (read_to) read(*read_to, batch);
-      learn(batch);
+      learn_with_stops(batch);
       batch.clear();
     } catch (const std::exception& error) {
       trouble = error.what();
@@ -123,6 +125,7 @@ void Learner::run() {
       if (joins.empty() && batch.empty() && is_idle()) learned_ = end_ - 1;
     }
     caught_up_.notify_all();
+    if (options_.progress) options_.progress(learned_);
     if (work) work(learned_);
   }
 }
@@ -137,6 +140,21 @@ void Learner::read(Offset end, std::vector<Record>& batch) {
     return batch.size() < options_.most_together;
   });
   if (batch.empty()) fold_.skip_to(seen);
+}
+
+/// Some stops may lie between two records; what lies between them needs no learning. Those that are behind us after a
+/// failure are not made again.
+void Learner::learn_with_stops(std::span<const Record> records) {
+  while (next_stop_ > 0 && !records.empty() && records.back().offset > next_stop_) {
+    const auto after =
+        std::find_if(records.begin(), records.end(), [&](const Record& record) { return record.offset > next_stop_; });
+    learn(records.first(static_cast<std::size_t>(after - records.begin())));
+    const Offset first_after = after->offset;
+    options_.at_stop(next_stop_);
+    next_stop_ = ((first_after - 1) / options_.stop_every + 1) * options_.stop_every;
+    records = records.subspan(static_cast<std::size_t>(after - records.begin()));
+  }
+  learn(records);
 }
 
 void Learner::learn(std::span<const Record> records) {

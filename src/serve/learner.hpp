@@ -23,6 +23,12 @@ struct LearnerOptions {
   /// Whether somebody new joins before the rewards that wait are learned. Only where that makes no difference to what
   /// is believed.
   bool joins_first = true;
+  /// Told how far it is, whenever it got on.
+  std::function<void(Offset learned)> progress = {};
+  /// Where the evidence is looked at: at every so-manieth record, once all up to there is learned and nothing after it,
+  /// but for joins. 0: nowhere.
+  Offset stop_every = 0;
+  std::function<void(Offset)> at_stop = {};
 };
 
 /// The thread that learns what is on disk, in the order of the log, while others decide. Decisions never wait for it.
@@ -57,6 +63,7 @@ class Learner {
   void run();
   [[nodiscard]] bool is_idle() const;
   void read(Offset end, std::vector<Record>& batch);
+  void learn_with_stops(std::span<const Record> records);
   void learn(std::span<const Record> records);
 
   const Log& log_;
@@ -79,6 +86,7 @@ class Learner {
   std::string trouble_;
   bool busy_ = false;
   bool stop_ = false;
+  Offset next_stop_ = 0;
   std::thread thread_;
 };
 

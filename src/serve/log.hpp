@@ -48,7 +48,8 @@ class Store : public Log {
   virtual void begin() = 0;
   /// Gives the record its offset and time. Only between begin and commit.
   virtual void put(Record& record) = 0;
-  /// Throws LogError, and everything since begin() is undone, if it cannot be written.
+  /// Throws LogError, and everything since begin() is undone, if it cannot be written; Overtaken, likewise, if another
+  /// process appended something meanwhile: then others() has it, and the same may be tried again.
   virtual void commit() = 0;
   virtual void roll_back() = 0;
 
@@ -59,11 +60,17 @@ class Store : public Log {
   [[nodiscard]] virtual std::vector<Record> overdue(std::int64_t before, std::size_t most) = 0;
   /// Writes something that means nothing; throws LogError as commit does. Between transactions.
   virtual void prove_writable() = 0;
+  /// What other processes appended since this was asked the last time, in the order of the log; nothing where nobody
+  /// else does. The questions that follow see it. Not in a transaction.
+  [[nodiscard]] virtual std::vector<Record> others() { return {}; }
   /// The time that the next record will have: that of the clock, but never before the last record's.
   [[nodiscard]] virtual std::int64_t now() const = 0;
   /// Whether every reward learned up to here is kept: the first offset that is still there.
   [[nodiscard]] virtual Offset first() const = 0;
 };
+
+/// Somebody else appended to the log before it was one's turn. Nothing is wrong: look again, and try again.
+struct Overtaken {};
 
 /// The log cannot be opened, read or written; what() says which file, why, and what to do.
 class LogError : public std::runtime_error {

@@ -121,6 +121,12 @@ Status Service::status() const {
     status.trouble = state.learner.trouble();
     if (!status.trouble.empty()) status.public_trouble = "rewards cannot be learned (/v1/status says why)";
   }
+  status.comparisons = state.agreement.compared();
+  if (const std::string words = state.agreement.disagreement(); !words.empty()) {
+    status.disagrees = true;
+    if (status.trouble.empty()) status.trouble = words;
+    status.public_trouble = "another process has other evidence (/v1/status says more)";
+  }
   status.ready = status.trouble.empty();
   const std::lock_guard lock(state.seen_mutex);
   status.engines = state.engines;

@@ -156,6 +156,10 @@ void Metrics::append_prometheus(std::string& out, const Status& status, double u
          "goblin_info{{policy=\"{}\",exploration=\"{}\",engines=\"{}\",dimension=\"{}\"}} 1\n",
          status.policy, status.exploration, status.engines, status.dimension);
   metric("ready", "gauge", "1 if it is ready, 0 while it catches up or something is wrong.", status.ready ? 1 : 0);
+  metric("evidence_comparisons_total", "counter", "Comparisons of the evidence with that of other processes.",
+         status.comparisons);
+  metric("evidence_disagrees", "gauge", "1 if another process that learns from the same log has other evidence.",
+         status.disagrees ? 1 : 0);
   metric("trouble", "gauge", "1 if something is wrong: /v1/status says what.", status.trouble.empty() ? 0 : 1);
   metric("users", "gauge", "Users.", status.users);
   metric("edges", "gauge", "Edges of the graph.", status.edges);

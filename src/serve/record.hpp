@@ -23,6 +23,9 @@ enum class RecordKind : std::uint8_t {
   no_edge = 6,   ///< they are no more
   item = 7,      ///< an item came, or has another context
   no_item = 8,   ///< an item went
+  // Of a log that several processes append to, in which `user` says which of them it was.
+  start = 9,      ///< one of them began
+  evidence = 10,  ///< one of them says what evidence it has: `event` is the checksum of all up to the record `decision`
 };
 
 /// One entry of the log. The belief is a fold over these, in their order: whatever time or chance decided is written

@@ -36,6 +36,10 @@ Problem busy(std::string detail) {
 Problem learning_behind(std::string detail) {
   return {429, "learning-behind", "Too many rewards wait to be learned.", std::move(detail), 5};
 }
+Problem not_learned_yet(std::string detail) {
+  return {503, "not-learned-yet", "What the decision should come after has not been learned here.", std::move(detail),
+          1};
+}
 Problem store_unavailable(std::string detail) {
   return {503, "store-unavailable", "The store cannot be written.", std::move(detail), 1};
 }

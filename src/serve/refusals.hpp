@@ -20,6 +20,7 @@ namespace goblin::serve::refusals {
 [[nodiscard]] Problem past_horizon(std::string detail);       ///< 410
 [[nodiscard]] Problem busy(std::string detail);               ///< 429, try again
 [[nodiscard]] Problem learning_behind(std::string detail);    ///< 429, try again
+[[nodiscard]] Problem not_learned_yet(std::string detail);    ///< 503, try again
 [[nodiscard]] Problem store_unavailable(std::string detail);  ///< 503, try again
 [[nodiscard]] Problem stopping();                             ///< 503
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <exception>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -236,17 +237,17 @@ struct Fields {
 
   /// With `rows`, contexts that are an empty array stand for these numbers, which were cut out.
   SelectRequest decision(simdjson::dom::object object, bool with_k, std::vector<double>* rows = nullptr) const {
-    static constexpr std::array<std::string_view, 5> names = {"user", "contexts", "items", "allowed", "event"};
-    static constexpr std::array<std::string_view, 6> names_with_k = {"user",    "contexts", "items",
-                                                                     "allowed", "event",    "k"};
-    std::array<std::optional<element>, 6> found;
+    static constexpr std::array<std::string_view, 6> names = {"user", "contexts", "items", "allowed", "event", "after"};
+    static constexpr std::array<std::string_view, 7> names_with_k = {"user",  "contexts", "items", "allowed",
+                                                                     "event", "after",    "k"};
+    std::array<std::optional<element>, 7> found;
     if (with_k) {
       found = members(object, names_with_k);
     } else {
       const auto without = members(object, names);
       std::copy(without.begin(), without.end(), found.begin());
     }
-    const auto& [user, contexts, items, mask, event, k] = found;
+    const auto& [user, contexts, items, mask, event, after, k] = found;
     SelectRequest request;
     if (!user) missing("'user'");
     request.user = name(*user, [] { return "'user'"; });
@@ -273,6 +274,7 @@ struct Fields {
                         request.event))};
       }
     }
+    if (after) request.after = count_of(*after, "after", 0, std::numeric_limits<std::int64_t>::max());
     if (with_k) {
       if (!k) missing("'k'");
       request.k = count_of(*k, "k", 1, limits.most_candidates);

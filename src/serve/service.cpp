@@ -1,9 +1,11 @@
 #include "serve/service.hpp"
 
+#include "serve/founding.hpp"
 #include "serve/refusals.hpp"
 #include "serve/service_state.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <future>
 #include <random>
@@ -69,20 +71,34 @@ Snapshots::Ledger ledger(SqliteStore& store, Committer* committer) {
   return {.remember = have_noted, .remembered = noted};
 }
 
-/// Logs the items that a new store begins with, all of them or none.
-void put_items(SqliteStore& store, const data::Items& items, std::size_t dimension) {
-  if (items.dimension != dimension) {
+/// The items that a new log begins with.
+std::vector<Record> item_records(const data::Items* items, std::size_t dimension) {
+  if (items == nullptr) return {};
+  if (items->dimension != dimension) {
     throw std::invalid_argument(
-        fmt::format("{}: items of dimension {} (must be {}, the bandit's)", items.file, items.dimension, dimension));
+        fmt::format("{}: items of dimension {} (must be {}, the bandit's)", items->file, items->dimension, dimension));
   }
-  in_transaction(store, [&] {
-    for (std::size_t k = 0; k < items.names.size(); ++k) {
-      const auto context = std::span(items.numbers).subspan(k * dimension, dimension);
-      Record record{
-          .kind = RecordKind::item, .item = std::string(items.names[k]), .context = {context.begin(), context.end()}};
-      store.put(record);
+  std::vector<Record> records;
+  for (std::size_t k = 0; k < items->names.size(); ++k) {
+    const auto context = std::span(items->numbers).subspan(k * dimension, dimension);
+    records.push_back(
+        {.kind = RecordKind::item, .item = std::string(items->names[k]), .context = {context.begin(), context.end()}});
+  }
+  return records;
+}
+
+/// A log that others append to, where there is one. A store that is the copy of one cannot go on by itself.
+std::unique_ptr<SharedStore> shared_store(SqliteStore& copy, const Bandit& given, const data::Items* items,
+                                          const ServiceOptions& options, std::function<void()> arrived) {
+  if (options.log == nullptr) {
+    if (is_copy_of_shared_log(copy)) {
+      throw LogError("store: is the copy of a log that others append to (must be started with --log)");
     }
-  });
+    return nullptr;
+  }
+  return std::make_unique<SharedStore>(copy, *options.log, founding_of(given),
+                                       item_records(items, given.options().dimension),
+                                       SharedStore::Options{.warn = options.warn, .arrived = std::move(arrived)});
 }
 
 /// Whether options that the belief depends on are the same; those of single policies are left out.
@@ -91,35 +107,13 @@ bool believes_alike(const BanditOptions& a, const BanditOptions& b) {
          a.forgetting == b.forgetting;
 }
 
-/// What a graph is known by, whatever the order of its users and edges.
-std::string fingerprint_of(const Graph& graph) {
-  constexpr std::uint64_t begin = 0xcbf29ce484222325U;  // FNV-1a
-  const auto hashed = [](std::uint64_t hash, std::string_view bytes) {
-    for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-    return hash;
-  };
-  const auto hash_of = [&](std::size_t user) {
-    return hashed(begin, graph.has_names() ? std::string(graph.names()[user]) : fmt::format("{}", user));
-  };
-  std::vector<std::uint64_t> users(graph.node_count());
-  std::uint64_t sum = 0;
-  for (std::size_t user = 0; user < users.size(); ++user) sum += users[user] = hash_of(user);
-  for (std::size_t user = 0; user < users.size(); ++user) {
-    const auto neighbours = graph.neighbours(user);
-    const auto weights = graph.weights(user);
-    for (std::size_t k = 0; k < neighbours.size(); ++k) {
-      const std::uint64_t ends = users[user] * users[neighbours[k]];  // the same from both
-      sum += hashed(begin, fmt::format("{} {}", ends, weights[k]));
-    }
-  }
-  return fmt::format("{} users and {} edges, {:016x}", graph.node_count(), graph.edge_count(), sum);
-}
-
-/// The bandit of the newest good snapshot. A new store gets the given bandit as its first, and the items.
-Snapshots::Loaded recover(Bandit given, const data::Items* items, SqliteStore& store, Snapshots& snapshots,
+/// The bandit of the newest good snapshot. A new store gets the given bandit as its first, and these records.
+Snapshots::Loaded recover(Bandit given, std::vector<Record> first_records, SqliteStore& store, Snapshots& snapshots,
                           const std::function<void(std::string)>& warn) {
   if (!snapshots.find_first()) {
-    if (items != nullptr) put_items(store, *items, given.options().dimension);
+    in_transaction(store, [&] {
+      for (Record& record : first_records) store.put(record);
+    });
     in_transaction(store, [&] { store.remember("graph", fingerprint_of(given.graph())); });
     snapshots.save(given, 0);
     return {.bandit = std::move(given), .offset = 0};
@@ -215,14 +209,33 @@ class ExpireWrite final : public Write {
   std::size_t count_ = 0;
 };
 
+/// What evidence this process has, unless another one was first to say what it has.
+class EvidenceWrite final : public Write {
+ public:
+  EvidenceWrite(const Agreement& agreement, Record record) : agreement_(agreement), record_(std::move(record)) {}
+
+  void write(Transaction& transaction) override {
+    if (!agreement_.is_said(record_.decision)) transaction.put(record_);
+  }
+  void done(const Problem* /*another one will say it*/) override {}
+
+ private:
+  const Agreement& agreement_;
+  Record record_;
+};
+
 }  // namespace
 
 Service::State::State(Bandit given, const data::Items* items, ServiceOptions the_options)
     : options(checked(std::move(the_options))),
-      store({.folder = options.store, .warn = options.warn, .vfs = options.vfs}),
+      store({.folder = options.store, .warn = options.warn, .vfs = options.vfs, .is_copy = options.log != nullptr}),
+      shared(shared_store(store, given, items, options, [this] { doorbell.ring(); })),
+      start_number(shared ? shared->log_start(options.process) : store.start_number()),
       snapshots(options.store / "snapshots", ledger(store, nullptr), options.warn),
       bandit([&] {
-        auto recovered = recover(std::move(given), items, store, snapshots, options.warn);
+        auto first_records =
+            shared ? std::vector<Record>() : item_records(items, given.options().dimension);  // or the log has them
+        auto recovered = recover(std::move(given), std::move(first_records), store, snapshots, options.warn);
         recovered_from = recovered.offset;
         return std::move(recovered.bandit);
       }()),
@@ -238,14 +251,22 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
                 edits.learned(record.offset);
               },
               // Everybody counts in the centre of a cluster of dynucb, which the rewards are compared with.
-              {.joins_first = bandit.policy() != Policy::dynucb}),
-      committer(store, [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); },
-                {.most_writes = options.most_writes, .warn = options.warn}),
+              {.joins_first = bandit.policy() != Policy::dynucb,
+               .progress = [this](Offset learned) { waits.reached(learned); },
+               .stop_every = shared ? options.compare_every : 0,
+               .at_stop = [this](Offset offset) { compare_evidence(offset); }}),
+      committer(shared ? static_cast<Store&>(*shared) : store,
+                [this](std::vector<Record> records, Offset end) { learner.take(std::move(records), end); },
+                {.most_writes = options.most_writes,
+                 .warn = options.warn,
+                 .others = [this](std::vector<Record> records, Offset end) { take_others(std::move(records), end); }}),
       seed(options.seed != 0 ? options.seed : random_seed()),
       newest_snapshot(recovered_from) {
   snapshots.set_ledger(ledger(store, &committer));
   store.items([&](std::string_view name, std::vector<double> context) { catalogue.put(name, std::move(context)); });
   look_at_bandit();
+  doorbell.lead_to(&committer);
+  doorbell.ring();  // for what came since the log was read
 
   using namespace std::chrono_literals;
   if (options.default_reward) {
@@ -257,6 +278,8 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
     tickers.push_back(std::make_unique<Ticker>(pause, [this] { truncate(); }));
   }
   tickers.push_back(std::make_unique<Ticker>(1s, [this] { look_at_bandit(); }));
+  tickers.push_back(std::make_unique<Ticker>(
+      100ms, [this] { waits.look_at_clock(std::chrono::steady_clock::now(), learner.learned()); }));
   // More often than one is due: one that could not be saved is tried again soon.
   tickers.push_back(std::make_unique<Ticker>(std::min(options.snapshot_every, options.snapshot_again), [this] {
     if (std::chrono::steady_clock::now() >= next_snapshot && try_snapshot()) {
@@ -266,10 +289,33 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
 }
 
 Service::State::~State() {
+  doorbell.lead_to(nullptr);
   tickers.clear();
   try_snapshot();
   edits.stop();
   joins.tell_all(refusals::stopping());
+  waits.tell_all(refusals::stopping());
+}
+
+/// What other processes wrote is learned as what is written here. Those who wait for a join are told by the learner.
+void Service::State::take_others(std::vector<Record> records, Offset end) {
+  for (const Record& record : records) {
+    if (record.kind == RecordKind::item) {
+      catalogue.put(record.item, record.context);
+    } else if (record.kind == RecordKind::no_item) {
+      catalogue.remove(record.item);
+    } else if (record.kind == RecordKind::evidence) {
+      std::uint64_t checksum = 0;
+      std::from_chars(record.event.data(), record.event.data() + record.event.size(), checksum, 16);
+      agreement.heard(record.decision, checksum, record.user);
+    }
+  }
+  if (const std::string words = agreement.disagreement(); !words.empty() && !disagreed && options.warn) {
+    options.warn(words);
+    disagreed = true;
+  }
+  std::erase_if(records, [](const Record& record) { return !is_learned(record.kind); });
+  learner.take(std::move(records), end);
 }
 
 void Service::State::submit(std::unique_ptr<Write> write) {
@@ -339,6 +385,18 @@ void Service::State::truncate() {
       if (options.warn) options.warn(error.what());
     }
   });
+}
+
+/// What evidence there is, up to an offset at which all processes look at theirs. Whoever comes first says so in the
+/// log.
+void Service::State::compare_evidence(Offset offset) {
+  const std::uint64_t checksum = checksum_of_evidence(bandit.snapshot());
+  agreement.found(offset, checksum);
+  if (agreement.is_said(offset)) return;
+  submit(std::make_unique<EvidenceWrite>(agreement, Record{.kind = RecordKind::evidence,
+                                                           .event = fmt::format("{:016x}", checksum),
+                                                           .decision = offset,
+                                                           .user = options.process}));
 }
 
 /// What takes longer to find out than a question for the state of things should.

@@ -46,6 +46,7 @@ struct SelectRequest {
   std::vector<std::uint8_t> allowed = {};  ///< one a candidate, or none
   std::string event = {};                  ///< what the caller calls the decision; empty: the service names it
   std::size_t k = 1;                       ///< for rank
+  Offset after = 0;                        ///< what must have been learned before
 };
 
 struct Decided {
@@ -143,10 +144,17 @@ struct Status {
   double squared_reward_sum = 0.0;
   std::uint64_t commits = 0;
   std::uint64_t snapshots = 0;
+  std::uint64_t comparisons = 0;  ///< of evidence with that of other processes
+  bool disagrees = false;         ///< one of them has other evidence
 };
+
+class SharedLog;
 
 struct ServiceOptions {
   std::filesystem::path store;
+  /// A log that other processes append to as well; `store` then has a copy of it. None: the log is in `store`.
+  std::shared_ptr<SharedLog> log = {};
+  std::string process = {};  ///< what this one is called in that log
   bool durable_decisions = true;
   std::chrono::milliseconds horizon = std::chrono::hours(24);
   std::optional<double> default_reward = 0.0;  ///< none: decisions without a reward are not learned
@@ -157,6 +165,10 @@ struct ServiceOptions {
   std::size_t most_name_bytes = 256;      ///< of users, items and events
   std::size_t backlog_limit = 1'000'000;  ///< rewards
   std::size_t most_writes = 65'536;       ///< that wait for the disk
+  /// How long a decision may wait for what it comes after (SelectRequest::after).
+  std::chrono::milliseconds most_waiting = std::chrono::seconds(5);
+  /// With a log that others append to: after so many records, all of them compare their evidence.
+  Offset compare_every = 100'000;
   std::chrono::milliseconds snapshot_every = std::chrono::minutes(5);
   /// When one that could not be saved is tried again.
   std::chrono::milliseconds snapshot_again = std::chrono::seconds(5);

@@ -1,20 +1,40 @@
 #pragma once
 
+#include "serve/agreement.hpp"
 #include "serve/catalogue.hpp"
 #include "serve/committer.hpp"
 #include "serve/edits.hpp"
 #include "serve/joins.hpp"
 #include "serve/learner.hpp"
 #include "serve/service.hpp"
+#include "serve/shared_store.hpp"
 #include "serve/snapshots.hpp"
 #include "serve/sqlite_store.hpp"
 #include "serve/ticker.hpp"
+#include "serve/waits.hpp"
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 
 namespace goblin::serve {
+
+/// Through which the threads of a shared log tell the committer that others wrote, as long as there is one.
+class Doorbell {
+ public:
+  void ring() {
+    const std::lock_guard lock(mutex_);
+    if (committer_ != nullptr) committer_->look_for_others();
+  }
+  void lead_to(Committer* committer) {
+    const std::lock_guard lock(mutex_);
+    committer_ = committer;
+  }
+
+ private:
+  std::mutex mutex_;
+  Committer* committer_ = nullptr;
+};
 
 /// The parts of a service, and how they are joined. What the calls do stands in decide.cpp, reward.cpp, change.cpp and
 /// look.cpp; how it begins, keeps itself in order and ends in service.cpp.
@@ -24,6 +44,7 @@ struct Service::State {
 
   /// Hands it to the committer; what that does not take is told so, as a task of its mailbox.
   void submit(std::unique_ptr<Write> write);
+  void take_others(std::vector<Record> records, Offset end);
   /// Calls `then` as a task of the mailbox once the user is there, or with the reason why not.
   void join(const std::string& user, Mailbox& mailbox, Joins::Then then);
   void take_snapshot();
@@ -32,6 +53,7 @@ struct Service::State {
   void expire();
   void truncate();
   void look_at_bandit();
+  void compare_evidence(Offset offset);
 
   // What calls have in common; all give the reason why not.
   [[nodiscard]] std::optional<Problem> check_name(std::string_view field, std::string_view name) const;
@@ -43,7 +65,10 @@ struct Service::State {
   [[nodiscard]] Draw next_draw();
 
   ServiceOptions options;
-  SqliteStore store;
+  Doorbell doorbell;
+  SqliteStore store;                    ///< the log, or a copy of it
+  std::unique_ptr<SharedStore> shared;  ///< of a log that others append to; nullptr: the log is the store
+  std::uint64_t start_number;           ///< of the process, among all starts that the log has seen
   Snapshots snapshots;
   Offset recovered_from = 0;
   SharedBandit bandit;
@@ -52,6 +77,9 @@ struct Service::State {
   std::size_t dimension;
   Catalogue catalogue;
   Joins joins;
+  Waits waits;
+  Agreement agreement;
+  bool disagreed = false;  // it has been said
   // In this order: the committer ends first, while those that its writes call are still there.
   Edits edits;
   Learner learner;

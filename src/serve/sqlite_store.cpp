@@ -29,7 +29,7 @@ constexpr const char* schema = R"(
 CREATE TABLE log (
   offset INTEGER PRIMARY KEY,
   time INTEGER NOT NULL,        -- milliseconds since 1970
-  kind INTEGER NOT NULL,        -- 1 decision, 2 reward, 3 expired, 4 user, 5 edge, 6 no edge, 7 item, 8 no item
+  kind INTEGER NOT NULL,        -- 1 decision, 2 reward, 3 expired, 4 user, 5 edge, 6 no edge, 7 item, 8 no item, 9 start, 10 evidence
   event TEXT,                   -- what the caller calls a decision; NULL: 'g-' and its offset
   decision INTEGER,             -- that a reward is for
   user TEXT, other_user TEXT, item TEXT,
@@ -130,6 +130,8 @@ struct Writer : Database {
         packed_contexts(number("PRAGMA user_version") >= version_of_packed_contexts) {
     run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; "
         "PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY");
+    // A crash of the machine may take the last commits, but leaves the file whole.
+    if (options.is_copy) run("PRAGMA synchronous = NORMAL");
   }
   bool is_new;
   bool packed_contexts;
@@ -270,9 +272,14 @@ void SqliteStore::begin() {
 }
 
 void SqliteStore::put(Record& record) {
+  record.time = state_->time;
+  put_with_time(record);
+}
+
+void SqliteStore::put_with_time(Record& record) {
   State& state = *state_;
   record.offset = state.next;
-  record.time = state.time;
+  state.clock.go_on_from(record.time);
   const auto offset = static_cast<std::int64_t>(record.offset);
   const bool is_decision = record.kind == RecordKind::decision;
   const bool is_reward = record.kind == RecordKind::reward || record.kind == RecordKind::expired;

@@ -40,6 +40,8 @@ class SqliteStore final : public Store {
     /// Of the write-ahead log, from which on a checkpoint begins. Commits wait for the disk behind each of them, for
     /// about as long whether it has 500 pages or 4,000: so there are few.
     std::size_t checkpoint_pages = 4'000;
+    /// It repeats another log (SharedStore), which has what is lost here: commit() does not wait for the disk.
+    bool is_copy = false;
   };
 
   /// Opens the store, or makes one. Throws LogError if it cannot be written, is of a newer version, no store at all, or
@@ -53,6 +55,8 @@ class SqliteStore final : public Store {
 
   void begin() override;
   void put(Record& record) override;
+  /// The same of a record that has its time already, not before that of the last one. Gives the offset.
+  void put_with_time(Record& record);
   void commit() override;
   void roll_back() override;
   [[nodiscard]] std::optional<DecisionState> find(std::string_view event) override;

@@ -8,6 +8,7 @@
 #include "support/tea_and_soup.hpp"
 #include "support/three_friends.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -93,6 +94,85 @@ TEST(Fit, learns_what_replay_learns) {
       }
     }
   }
+}
+
+// Several processes that each learn a part of a log make the bandit of the whole log: the same evidence to the bit,
+// because all rewards of a user are in one part.
+TEST(Fit, shards_of_a_log_add_up_to_all_of_it) {
+  const std::string log = long_log(4'000);
+  for (const Policy policy : policies_with_fixed_nodes()) {
+    auto whole = make(policy);
+    ASSERT_EQ(run(whole, log).error, "");
+    const Graph whole_graph = whole.graph();
+    for (const std::size_t count : {1, 2, 5}) {
+      std::vector<Bandit> parts;
+      std::size_t learned = 0;
+      for (std::size_t index = 0; index < count; ++index) {
+        parts.push_back(make(policy));
+        const Fitted fitted =
+            run(parts.back(), log, {.batch = 100 + 500 * index, .shard = {.index = index, .count = count}});
+        EXPECT_EQ(fitted.error, "");
+        EXPECT_EQ(fitted.summary.count, 4'000);
+        EXPECT_EQ(fitted.summary.learned + fitted.summary.others, 3'600);
+        EXPECT_EQ(fitted.summary.new_users, 5);
+        learned += fitted.summary.learned;
+      }
+      EXPECT_EQ(learned, 3'600);
+      Bandit merged = std::move(parts.front());
+      for (std::size_t index = 1; index < count; ++index) merged.merge(parts[index]);
+      ASSERT_EQ(merged.user_count(), whole.user_count());
+      for (NodeId user = 0; user < whole.user_count(); ++user) {
+        EXPECT_EQ(merged.user(whole_graph.names()[user]), user);
+        EXPECT_EQ(merged.evidence(user).count, whole.evidence(user).count);
+        EXPECT_TRUE(std::ranges::equal(merged.evidence(user).contexts, whole.evidence(user).contexts));
+        EXPECT_TRUE(std::ranges::equal(merged.evidence(user).rewards, whole.evidence(user).rewards));
+        for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(merged.mean(user)[k], whole.mean(user)[k], 1e-8);
+      }
+    }
+  }
+}
+
+// With gob.lin.block nobody learns from another cluster, so that a shard believes of its clusters what the whole does.
+TEST(Fit, a_shard_has_whole_clusters) {
+  const std::string log = long_log(2'000);
+  auto whole = make(Policy::gob_lin_block);
+  ASSERT_EQ(run(whole, log).error, "");
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto part = make(Policy::gob_lin_block);
+    ASSERT_EQ(run(part, log, {.shard = {.index = index, .count = 2}}).error, "");
+    for (NodeId user = 0; user < whole.user_count(); ++user) {
+      const bool is_own = *part.cluster(user) % 2 == index;
+      EXPECT_EQ(part.evidence(user).count, is_own ? whole.evidence(user).count : 0);
+      EXPECT_NEAR(part.mean(user)[0], is_own ? whole.mean(user)[0] : 0.0, 1e-12);
+    }
+  }
+}
+
+TEST(Fit, every_shard_stops_at_a_bad_line) {
+  const std::string log = long_log(1'000) + "{\"user\": \"ann\", \"context\": [1e9, 0], \"reward\": 1}\n";
+  for (std::size_t index = 0; index < 3; ++index) {
+    auto part = make();
+    const Fitted fitted = run(part, log, {.shard = {.index = index, .count = 3}});
+    EXPECT_THAT(fitted.error, HasSubstr("log:1001: "));
+    EXPECT_EQ(fitted.summary.count, 1'000);
+    EXPECT_EQ(fitted.summary.learned + fitted.summary.others, 900);
+  }
+}
+
+TEST(Fit, shards_that_could_not_be_merged_are_refused) {
+  const auto refusal = [](Bandit bandit, Shard shard) { return run(bandit, long_log(10), {.shard = shard}).error; };
+  EXPECT_THAT(refusal(make(), {.index = 2, .count = 2}), HasSubstr("shard: 3/2 (there is no such part)"));
+  EXPECT_THAT(refusal(make(Policy::club), {.count = 2}),
+              HasSubstr("shard: 1/2 of a log for club (must be 1/1: its clusters depend on the order of all rewards)"));
+  EXPECT_THAT(
+      refusal(Bandit::gob_lin(test::three_friends(), {.dimension = 2, .forgetting = {.window = 10}}), {.count = 2}),
+      HasSubstr("with a window or a discount (must be 1/1"));
+  auto taught = make();
+  taught.update("ann", std::vector<double>{1.0, 0.0}, 1.0);
+  EXPECT_THAT(
+      refusal(taught, {.index = 1, .count = 3}),
+      HasSubstr("shard: 2/3 of a log for a bandit that has learned 1 rewards already (must be one that has learned "
+                "none: merging would count them 3 times"));
 }
 
 TEST(Fit, small_batches_and_logs_without_an_end_of_line) {
@@ -371,6 +451,22 @@ TEST_F(FitCommand, learns_and_saves) {
   EXPECT_EQ(more.code, 0) << more.output;
   EXPECT_THAT(more.output, HasSubstr(R"({"policy":"gob.lin","lines":3,"learned":3,"passed_over":0,"users":2)"));
   EXPECT_EQ(rewards_in("model.goblin"), 6);
+}
+
+TEST_F(FitCommand, shards_are_learned_apart_and_merged) {
+  write("log.jsonl", std::string(good) + "{\"user\": \"bob\", \"context\": [1], \"reward\": 0}\n");
+  const auto one = goblin(fit + " --events log.jsonl --save one.goblin --shard 1/2");
+  EXPECT_EQ(one.code, 0) << one.output;
+  EXPECT_THAT(one.output, HasSubstr("gob.lin: 3 rewards learned, 1 left to the other shards of 2\n"));
+  const auto two = goblin(fit + " --events log.jsonl --save two.goblin --shard 2/2 --json");
+  EXPECT_EQ(two.code, 0) << two.output;
+  EXPECT_THAT(two.output, HasSubstr(R"("learned":1,"passed_over":0,"shard":"2/2","others":3,)"));
+  EXPECT_EQ(goblin("merge one.goblin two.goblin --save both.goblin").code, 0);
+  EXPECT_EQ(rewards_in("both.goblin"), 4);
+  EXPECT_EQ(goblin(fit + " --events log.jsonl --save one.goblin --shard 3/2").code, 2);
+  const auto again = goblin("fit --load both.goblin --events log.jsonl --save one.goblin --shard 1/2");
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output, HasSubstr("has learned 4 rewards already"));
 }
 
 TEST_F(FitCommand, a_bad_line_does_not_cost_what_was_learned) {

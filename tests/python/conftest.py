@@ -56,7 +56,7 @@ def peers_program() -> Path:
     return from_environment("GOBLIN_PEERS")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def source() -> Path:
     """The source folder: GOBLIN_SOURCE."""
     return from_environment("GOBLIN_SOURCE")

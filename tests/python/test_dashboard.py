@@ -249,7 +249,8 @@ def test_somebody_unknown_and_somebody_alone(serve: Callable[..., Server], page:
     wait(lambda: "nobody" in page.text(".summary .problem"), "a word on nobody")
     assert all("404" in complaint for complaint in page.complaints())
     with goblin.Client(server.url) as client:
-        client.put_user("hermit")
+        joined = client.put_user("hermit")
+        wait(lambda: client.status()["learned"] >= joined.offset, "the hermit to be known")
     page.open(f"{server.url}/#/users/hermit")
     wait(lambda: "No friends yet" in page.text("#neighbourhood"), "a page without friends")
 
@@ -320,7 +321,8 @@ def test_it_fits_on_a_phone(serve: Callable[..., Server], page: Page, dark: bool
     assert not page.scrolls_sideways()
     with goblin.Client(server.url) as client:
         play(client, 30)
-        client.put_user("neverends" * 20, friends=["ann"])
+        joined = client.put_user("neverends" * 20, friends=["ann"])
+        wait(lambda: client.status()["learned"] >= joined.offset, "the long name to be known")
     wait(lambda: page.number("#traffic .first .value") >= 0, "the charts")
     wait(lambda: "neverends" in page.text("#events .user .what"), "the long name")
     assert not page.scrolls_sideways()

@@ -54,6 +54,12 @@ def wait_until_learned(client: goblin.Client) -> None:
         pass
 
 
+def wait_until_known(client: goblin.Client, change: goblin.Accepted) -> None:
+    """Changes of the graph are on disk when they are answered, and known a moment later."""
+    while client.status()["learned"] < change.offset:
+        pass
+
+
 def test_the_same_event_gets_the_same_answer(serve: Serve, options: list[str | Path]) -> None:
     client = goblin.Client(serve(*options).url)
     first = client.select("ann", items=["tea", "soup", "cake"], event="mine")
@@ -113,10 +119,10 @@ def test_many_rewards_have_their_own_results(serve: Serve, options: list[str | P
 
 def test_graph_and_catalogue_change_while_it_runs(serve: Serve, options: list[str | Path]) -> None:
     client = goblin.Client(serve(*options).url)
-    client.put_user("dora", friends=["ann", ("cat", 0.5)])
+    wait_until_known(client, client.put_user("dora", friends=["ann", ("cat", 0.5)]))
     assert {row["user"]: row["weight"] for row in client.user("dora")["friends"]} == {"ann": 1.0, "cat": 0.5}
     client.put_edge("dora", "ann", 3.0)
-    client.delete_edge("dora", "cat")
+    wait_until_known(client, client.delete_edge("dora", "cat"))
     assert {row["user"]: row["weight"] for row in client.user("dora")["friends"]} == {"ann": 3.0}
     client.put_item("a/b ü?", [0.5, 0.5])
     assert client.item("a/b ü?") == {"item": "a/b ü?", "context": [0.5, 0.5]}

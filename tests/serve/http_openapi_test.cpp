@@ -154,6 +154,7 @@ TEST(OpenApi, has_the_problems_that_there_are) {
                           refusals::past_horizon,
                           refusals::busy,
                           refusals::learning_behind,
+                          refusals::not_learned_yet,
                           refusals::store_unavailable}) {
     there.insert("/problems/" + make("").type);
   }

@@ -86,7 +86,7 @@ TEST_F(HttpRequests, what_is_wrong_is_named_with_value_and_bound) {
   EXPECT_EQ(refused("[1]"), "400 invalid-field: the body is an array (must be an object)");
   EXPECT_EQ(refused(R"({"user":"a","contexts":[[1,2]],"kontexts":1})"),
             "400 unknown-field: 'kontexts' is not a field of this call (its fields are 'user', 'contexts', 'items', "
-            "'allowed' and 'event')");
+            "'allowed', 'event' and 'after')");
   EXPECT_EQ(refused(R"({"contexts":[[1,2]]})"), "400 missing-field: 'user' is missing");
   EXPECT_EQ(refused(R"({"user":"a"})"), "400 missing-field: 'contexts' or 'items' is missing");
   EXPECT_EQ(refused(R"({"user":"a","contexts":[[1,2]],"items":["x"]})"),

@@ -3,6 +3,7 @@
 #include "goblin/bandit/exploration.hpp"
 #include "goblin/bandit/policy.hpp"
 #include "goblin/bandit/policy_options.hpp"
+#include "goblin/shard.hpp"
 #include "goblin/world/world.hpp"
 
 #include <cstddef>
@@ -132,15 +133,9 @@ class CellStore {
   std::filesystem::path folder_;
 };
 
-/// One of several runs that share a store: run index = 0, ..., count - 1 of so many. Each runs its own part of the
-/// cells.
-struct Shard {
-  std::size_t index = 0;
-  std::size_t count = 1;
-};
-
 struct RunOptions {
   std::size_t threads = 1;
+  /// Of several runs that share a store; each runs its own part of the cells.
   Shard shard = {};
   /// Seconds since some moment; the library has no clock of its own.
   std::function<double()> clock = {};

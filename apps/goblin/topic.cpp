@@ -1,0 +1,101 @@
+#include "commands.hpp"
+#include "data_options.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "serve/kafka_topic.hpp"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace goblin::app {
+namespace {
+
+struct TopicRequest {
+  std::string topic;
+  std::string properties;
+  serve::NewTopic made;
+  bool json = false;
+};
+
+serve::KafkaProperties properties_of(const TopicRequest& request) {
+  return request.properties.empty() ? serve::KafkaProperties{} : serve::read_kafka_properties(request.properties);
+}
+
+std::string numbers(const std::vector<std::int32_t>& brokers) { return fmt::format("{}", fmt::join(brokers, ", ")); }
+
+void describe(const TopicRequest& request) {
+  const auto address = serve::kafka_address(request.topic);
+  const serve::TopicDescription topic = serve::describe_topic(address, properties_of(request));
+  if (request.json) {
+    Json partitions = Json::array();
+    for (const auto& partition : topic.partitions) {
+      partitions.push_back({{"partition", partition.number},
+                            {"leader", partition.leader},
+                            {"replicas", partition.replicas},
+                            {"in_sync", partition.in_sync},
+                            {"first", partition.first},
+                            {"end", partition.end},
+                            {"begins_with", partition.founding}});
+    }
+    report(json_line({{"topic", address.text()},
+                      {"partitions", std::move(partitions)},
+                      {"settings", topic.settings},
+                      {"warnings", topic.warnings}}) +
+           "\n");
+    return;
+  }
+  report(fmt::format("{}\n", address.text()));
+  for (const auto& partition : topic.partitions) {
+    report(fmt::format("partition {}: entries {} to {}, leader {}, replicas {}, in sync {}\n", partition.number,
+                       partition.first, partition.end, partition.leader, numbers(partition.replicas),
+                       numbers(partition.in_sync)));
+    if (!partition.founding.empty()) report(fmt::format("  begins with {}\n", partition.founding));
+  }
+  for (const auto& [name, value] : topic.settings) report(fmt::format("{} = {}\n", name, value));
+  for (const std::string& warning : topic.warnings) report(fmt::format("warning: {}\n", warning));
+}
+
+void create(const TopicRequest& request) {
+  if (request.made.in_sync > request.made.replicas && request.made.replicas > 0) {
+    throw std::invalid_argument(
+        fmt::format("--in-sync: {} (must be at most --replicas, {})", request.made.in_sync, request.made.replicas));
+  }
+  serve::create_topic(serve::kafka_address(request.topic), request.made, properties_of(request));
+  describe(request);
+}
+
+void add_common(CLI::App& command, TopicRequest& request) {
+  command.add_option("topic", request.topic, "kafka://BROKER:PORT/TOPIC; more brokers stand behind commas")->required();
+  command.add_option("--kafka", request.properties, "Settings of librdkafka, NAME=VALUE a line: TLS, SASL")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  command.add_flag("--json", request.json, "Say it as one JSON object");
+}
+
+}  // namespace
+
+void add_topic(CLI::App& app) {
+  auto options = std::make_shared<TopicRequest>();
+  auto* command = app.add_subcommand("topic", "Make or describe the Kafka topic that goblin serve --log shares");
+  command->require_subcommand(1);
+  command->footer(
+      "Example:\n"
+      "  goblin topic create kafka://one:9092,two:9092,three:9092/clicks --replicas 3\n"
+      "  goblin topic describe kafka://one:9092/clicks");
+  auto* make = command->add_subcommand("create", "Make it, with the settings that a log needs");
+  add_common(*make, *options);
+  make->add_option("--replicas", options->made.replicas, "Brokers that have it (default: as the brokers are set up)")
+      ->check(positive_whole_number());
+  make->add_option("--in-sync", options->made.in_sync,
+                   "How many of them must have an entry before it is acknowledged (default: all but one)")
+      ->check(positive_whole_number());
+  make->callback([options] { create(*options); });
+  auto* look = command->add_subcommand("describe", "Say what it is, what it begins with, and what could be lost");
+  add_common(*look, *options);
+  look->callback([options] { describe(*options); });
+}
+
+}  // namespace goblin::app

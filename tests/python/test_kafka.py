@@ -1,0 +1,317 @@
+"""goblin serve --log: several servers over one topic of real brokers, which are killed, frozen and started again.
+
+One broker, as a rule; ``./dev test kafka`` has three, and kills and restarts those, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from server_process import PATIENCE, Server
+
+import goblin
+
+examples = Path(os.environ.get("GOBLIN_SOURCE", "")) / "examples"
+if not (examples / "kafka_cluster.py").exists():
+    pytest.skip("needs the source folder: GOBLIN_SOURCE", allow_module_level=True)
+sys.path.insert(0, str(examples))
+from kafka_cluster import Brokers, NoKafkaError, libraries  # noqa: E402
+
+USERS = [f"u{k}" for k in range(12)]
+COUNT = int(os.environ.get("GOBLIN_KAFKA_BROKERS", "1"))
+
+several = pytest.mark.skipif(COUNT < 3, reason="takes three brokers: ./dev test kafka")
+
+
+@pytest.fixture(scope="module")
+def brokers(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    try:
+        libs = libraries(source / "build" / "kafka")
+    except NoKafkaError as missing:
+        pytest.skip(str(missing))
+    made = Brokers(libs, tmp_path_factory.mktemp("kafka"), COUNT)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def command() -> Path:
+    if "GOBLIN_COMMAND" not in os.environ:
+        pytest.skip("needs the command line: GOBLIN_COMMAND")
+    return Path(os.environ["GOBLIN_COMMAND"])
+
+
+@pytest.fixture
+def topic(brokers: Brokers, command: Path, request: pytest.FixtureRequest) -> str:
+    name = "".join(c if c.isalnum() else "-" for c in request.node.name)
+    replicas = ["--replicas", str(COUNT)] if COUNT > 1 else []
+    subprocess.run([command, "topic", "create", f"{brokers.address}/{name}", *replicas], check=True)
+    return f"{brokers.address}/{name}"
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve(command: Path, topic: str, tmp_path: Path) -> Iterator[Serve]:
+    (tmp_path / "edges.tsv").write_text("".join(f"u{k}\tu{(k + step) % 12}\n" for k in range(12) for step in (1, 3)))
+    started: list[Server] = []
+
+    def start(name: str, *arguments: str, policy: str = "gob.lin", log: str = topic) -> Server:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        options = ["--graph", tmp_path / "edges.tsv", "--dimension", "3", "--policy", policy, "--log", log]
+        options += ["--store", folder / "store", "--process", name, "--default-reward", "none", *arguments]
+        server = Server(command, folder, *map(str, options))
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            server.process.send_signal(signal.SIGCONT)
+            server.process.kill()
+            server.process.wait()
+
+
+class Traffic:
+    """Decides and rewards through one server, also while it comes and goes; keeps what was acknowledged."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.url, self.random = url, random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+        self.acknowledged: dict[str, float] = {}
+        self.refused = 0
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self) -> None:
+        with goblin.Client(self.url, timeout=10, retries=0) as client:
+            while not self.stop.is_set():
+                try:
+                    decided = client.select(self.random.choice(USERS), self.numbers.normal(size=(4, 3)))
+                    reward = float(self.random.randint(-3, 3))
+                    for attempt in range(3):  # a caller who does not know whether it arrived says it again
+                        try:
+                            client.reward(decided.event, reward)
+                            self.acknowledged[decided.event] = reward
+                            break
+                        except (goblin.ClientError, OSError):
+                            time.sleep(0.05 * attempt)
+                except (goblin.ClientError, OSError):
+                    self.refused += 1
+                    time.sleep(0.02)
+
+    def end(self) -> dict[str, float]:
+        self.stop.set()
+        self.thread.join()
+        return self.acknowledged
+
+
+def log_of(server: Server) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{server.url}/v1/log?from=1") as answer:
+        return [json.loads(line) for line in answer.read().splitlines()]
+
+
+def wait_until_even(*servers: Server) -> None:
+    """All have learned all there is."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        states = [goblin.Client(server.url).status() for server in servers]
+        most = max(state["end"] for state in states)
+        if all(state["end"] == most and state["learned"] == most - 1 for state in states):
+            return
+        assert time.monotonic() < end, states
+        time.sleep(0.05)
+
+
+def check_all(servers: list[Server], acknowledged: list[dict[str, float]]) -> None:
+    """Every server has what was acknowledged, once; scores are those of one bandit that learned the log in order."""
+    wait_until_even(*servers)
+    logs = [log_of(server) for server in servers]
+    assert all(log == logs[0] for log in logs)
+    rewards = [row for row in logs[0] if "reward" in row]
+    events = [row["event"] for row in rewards if "event" in row]
+    assert len(events) == len(set(events)), "a decision was rewarded twice"
+    known = {row["event"]: row["reward"] for row in rewards if "event" in row}
+    for some in acknowledged:
+        missing = {event: reward for event, reward in some.items() if known.get(event) != reward}
+        assert not missing
+    edges = [(f"u{k}", f"u{(k + step) % 12}") for k in range(12) for step in (1, 3)]
+    oracle = goblin.GobLin(edges, dimension=3)
+    for row in rewards:
+        contexts = row.get("contexts")
+        oracle.update(row["user"], row["context"] if contexts is None else contexts[row["action"]], row["reward"])
+    candidates = np.random.default_rng(1).normal(size=(5, 3))
+    end = goblin.Client(servers[0].url).status()["end"] - 1
+    for server in servers:
+        with goblin.Client(server.url) as client:
+            for user in USERS:
+                decided = client.select(user, candidates, after=end)
+                np.testing.assert_allclose(decided.scores, oracle.scores(user, candidates).score, rtol=1e-8, atol=1e-8)
+            state = client.status()
+            assert state["ready"] and not state["trouble"], state
+
+
+def test_two_servers_are_one_bandit(serve: Serve) -> None:
+    one, two = serve("one"), serve("two")
+    traffic = [Traffic(server.url, k) for k, server in enumerate((one, two, one))]
+    time.sleep(3)
+    acknowledged = [each.end() for each in traffic]
+    assert min(map(len, acknowledged)) > 20 and all(each.refused == 0 for each in traffic)
+    check_all([one, two], acknowledged)
+    for server in (one, two):
+        server.stop()
+
+
+def test_servers_that_are_killed_lose_nothing(serve: Serve) -> None:
+    servers = [serve("one"), serve("two")]
+    traffic = [Traffic(server.url, k) for k, server in enumerate(servers * 2)]
+    chance = random.Random(5)
+    for turn in range(6):
+        time.sleep(0.2 + chance.random())
+        servers[turn % 2].kill()
+        time.sleep(chance.random())
+        servers[turn % 2].start()
+    time.sleep(1)
+    acknowledged = [each.end() for each in traffic]
+    assert sum(map(len, acknowledged)) > 100
+    third = serve("three")  # with an empty store: all of it is in the log
+    check_all([*servers, third], acknowledged)
+
+
+def test_a_server_that_was_frozen_comes_back(serve: Serve) -> None:
+    one, two = serve("one"), serve("two")
+    traffic = [Traffic(one.url, 1), Traffic(two.url, 2)]
+    time.sleep(1)
+    one.process.send_signal(signal.SIGSTOP)
+    before = len(traffic[1].acknowledged)
+    time.sleep(4)
+    assert len(traffic[1].acknowledged) > before + 20, "the other one goes on"
+    one.process.send_signal(signal.SIGCONT)
+    time.sleep(2)
+    check_all([one, two], [each.end() for each in traffic])
+
+
+def decide(server: Server, user: str) -> dict[str, Any]:
+    """A decision that the caller gives no name."""
+    body = json.dumps({"user": user, "contexts": [[1, 0, 0], [0, 1, 0]]}).encode()
+    request = urllib.request.Request(f"{server.url}/v1/select", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        made: dict[str, Any] = json.load(answer)
+        return made
+
+
+def test_while_the_brokers_are_gone_decisions_go_on(serve: Serve, brokers: Brokers) -> None:
+    one, two = serve("one"), serve("two")
+    client = goblin.Client(one.url, retries=0)
+    known = client.select("u1", np.eye(3))
+    for k in range(COUNT):
+        brokers.kill(k)
+    try:
+        with pytest.raises(goblin.ClientError, match="cannot be appended to") as refused:
+            client.reward(known.event, 1.0)
+        assert refused.value.status == 503
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(f"{one.url}/readyz")
+        decided = [decide(one, "u2")["event"] for _ in range(5)]
+    finally:
+        brokers.restart(*range(COUNT))
+    end = time.monotonic() + PATIENCE
+    while not (one.is_ready() and two.is_ready()) and time.monotonic() < end:
+        time.sleep(0.1)
+    acknowledged = {}
+    with goblin.Client(two.url) as other:
+        for event in [known.event, *decided]:
+            while True:  # what was decided meanwhile comes into the log
+                try:
+                    other.reward(event, 2.0)
+                    break
+                except goblin.ClientError as error:
+                    assert error.status in (404, 503) and time.monotonic() < end, error
+                    time.sleep(0.1)
+            acknowledged[event] = 2.0
+    check_all([one, two], [acknowledged])
+
+
+@several
+def test_brokers_that_are_killed_one_by_one(serve: Serve, brokers: Brokers) -> None:
+    servers = [serve("one"), serve("two")]
+    traffic = [Traffic(server.url, k) for k, server in enumerate(servers)]
+    for k in range(COUNT):
+        time.sleep(1)
+        before = sum(len(each.acknowledged) for each in traffic)
+        brokers.kill(k)
+        end = time.monotonic() + 30
+        while sum(len(each.acknowledged) for each in traffic) < before + 10:
+            assert time.monotonic() < end, "two of three brokers are enough"
+            time.sleep(0.1)
+        brokers.restart(k)
+        time.sleep(4)  # until it is in sync again
+    check_all(servers, [each.end() for each in traffic])
+
+
+@several
+def test_two_of_three_brokers_gone_and_back(serve: Serve, brokers: Brokers) -> None:
+    servers = [serve("one"), serve("two")]
+    traffic = [Traffic(server.url, k) for k, server in enumerate(servers)]
+    time.sleep(1)
+    for k in (0, 1):
+        brokers.kill(k)
+    time.sleep(8)
+    brokers.restart(0, 1)
+    before = sum(len(each.acknowledged) for each in traffic)
+    end = time.monotonic() + PATIENCE
+    while sum(len(each.acknowledged) for each in traffic) < before + 20:
+        assert time.monotonic() < end, "it goes on when they are back"
+        time.sleep(0.1)
+    check_all(servers, [each.end() for each in traffic])
+
+
+@several
+def test_the_example(source: Path) -> None:
+    run = [sys.executable, source / "examples" / "kafka_cluster.py"]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 0 and "nothing was lost, and nothing was learned twice" in done.stdout, done
+
+
+def said_at_start(serve: Serve, name: str, **options: Any) -> str:
+    with pytest.raises(pytest.fail.Exception) as failure:
+        serve(name, **options)
+    return str(failure.value)
+
+
+def test_what_does_not_fit_is_named(serve: Serve, brokers: Brokers, topic: str, tmp_path: Path) -> None:
+    assert "the brokers have no such topic; 'goblin topic create" in said_at_start(
+        serve, "a", log=f"{brokers.address}/nothing"
+    )
+    assert "no broker answers" in said_at_start(serve, "b", log="kafka://127.0.0.1:1/clicks")
+    assert "--log: 'clicks' (must be kafka://BROKER:PORT/TOPIC" in said_at_start(serve, "c", log="clicks")
+    serve("one").stop()
+    assert "begins with gob.lin of dimension 3" in said_at_start(serve, "d", policy="linucb-ind")
+    assert "another topic" in said_at_start(serve, "e", policy="linucb-ind")
+    # The store of one topic at another one.
+    other = f"{brokers.address}/other-{os.getpid()}"
+    subprocess.run([os.environ["GOBLIN_COMMAND"], "topic", "create", other], check=True)
+    assert "is not the log that the store is a copy of" in said_at_start(serve, "one", log=other)
+    described = subprocess.run(
+        [os.environ["GOBLIN_COMMAND"], "topic", "describe", topic], check=True, capture_output=True, text=True
+    )
+    assert "begins with gob.lin of dimension 3" in described.stdout + described.stderr
+    again = subprocess.run([os.environ["GOBLIN_COMMAND"], "topic", "create", topic], capture_output=True, text=True)
+    assert again.returncode == 1 and "is there already; 'goblin topic describe" in again.stderr
