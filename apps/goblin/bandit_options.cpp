@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -118,13 +119,7 @@ std::shared_ptr<const data::Items> read_items(const std::string& path) {
   return path.empty() ? nullptr : std::make_shared<const data::Items>(data::read_items(path));
 }
 
-Bandit make_bandit(const BanditRequest& request, const data::Items* items) {
-  if (!request.load.empty()) {
-    Bandit loaded = Bandit::load(request.load);
-    static_cast<void>(dimension_with(items, loaded.options().dimension));
-    loaded.set_threads(request.bandit.engine.threads);
-    return loaded;
-  }
+BanditParts bandit_parts(const BanditRequest& request, const data::Items* items) {
   BanditOptions bandit = request.bandit;
   bandit.dimension = dimension_with(items, bandit.dimension);
   bandit.engine.kind = engine_kind(request.engine);
@@ -144,7 +139,18 @@ Bandit make_bandit(const BanditRequest& request, const data::Items* items) {
   }
   Labels labels;
   if (!request.labels.empty()) std::tie(graph, labels) = read_label_file(request.labels, graph);
-  return Bandit::make(policy, graph, labels.of, bandit);
+  return {.policy = policy, .graph = std::move(graph), .clusters = std::move(labels.of), .options = std::move(bandit)};
+}
+
+Bandit make_bandit(const BanditRequest& request, const data::Items* items) {
+  if (!request.load.empty()) {
+    Bandit loaded = Bandit::load(request.load);
+    static_cast<void>(dimension_with(items, loaded.options().dimension));
+    loaded.set_threads(request.bandit.engine.threads);
+    return loaded;
+  }
+  const BanditParts parts = bandit_parts(request, items);
+  return Bandit::make(parts.policy, parts.graph, parts.clusters, parts.options);
 }
 
 std::string described_rules(const BanditSummary& summary) {

@@ -49,6 +49,14 @@ void add_bandit_options(CLI::App& command, BanditRequest& request, BanditLists* 
 void check_bandit_options(const BanditRequest& request, bool needs_dimension = true);
 /// One for each bandit of the lists.
 [[nodiscard]] std::vector<BanditRequest> requests_of(const BanditRequest& request, const BanditLists& lists);
+/// What a new bandit is made from.
+struct BanditParts {
+  Policy policy;
+  Graph graph;
+  std::vector<NodeId> clusters;
+  BanditOptions options;
+};
+[[nodiscard]] BanditParts bandit_parts(const BanditRequest& request, const data::Items* items);
 /// A new bandit whose dimension was not given has that of the items. Throws std::invalid_argument if they are of
 /// another one.
 [[nodiscard]] Bandit make_bandit(const BanditRequest& request, const data::Items* items = nullptr);

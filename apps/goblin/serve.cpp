@@ -2,12 +2,13 @@
 #include "commands.hpp"
 #include "data_options.hpp"
 #include "durations.hpp"
+#include "events.hpp"
 #include "goblin/bandit/bandit.hpp"
 #include "serve/http_server.hpp"
 #include "serve/json_log.hpp"
-#include "serve/kafka_log.hpp"
 #include "serve/service.hpp"
 #include "serve_demo.hpp"
+#include "serve_shared.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,9 +40,8 @@ struct ServeRequest {
   serve::ServiceOptions service;
   serve::ServerOptions server;
   std::string store;
-  std::string log;
-  std::string kafka;
-  std::string process;
+  std::string snapshots;
+  SharedLogRequest shared;
   std::string listen = "127.0.0.1:8080";
   std::string keys;
   std::string certificate;
@@ -149,52 +149,49 @@ std::unique_ptr<Demo> demo_of(ServeRequest& request) {
   return demo;
 }
 
-/// What this process is called in a log that others append to, if nobody says.
-std::string usual_process(const ServeRequest& request) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "goblin");
-  return fmt::format("{}:{}", host.data(), request.server.listen.port);
+/// That of the bandit that is to be made, or loaded.
+std::size_t dimension_of(const BanditRequest& request, const data::Items* items) {
+  return request.load.empty() ? dimension_with(items, request.bandit.dimension)
+                              : Bandit::load(request.load).options().dimension;
 }
 
-/// The log that --log names, asked whether it can be used.
-std::shared_ptr<serve::SharedLog> shared_log(ServeRequest& request) {
-  if (request.log.empty()) {
-    for (const auto& [option, value] : {std::pair("--kafka", &request.kafka), {"--process", &request.process}}) {
-      if (!value->empty())
-        throw std::invalid_argument(fmt::format("{}: {} (must be given with --log)", option, *value));
+/// The folder of the store. With --log that is a copy, and --snapshots may name it as well.
+void complete_store(ServeRequest& request) {
+  if (!request.snapshots.empty()) {
+    if (request.shared.log.empty()) {
+      throw std::invalid_argument(
+          fmt::format("--snapshots: {} (must be given with --log; else they are in --store)", request.snapshots));
     }
-    return nullptr;
+    if (request.store.empty()) request.store = request.snapshots;
   }
-  auto& name = request.service.process;
-  name = request.process.empty() ? usual_process(request) : request.process;
-  serve::KafkaLogOptions options;
-  options.client = name;
-  try {
-    options.address = serve::kafka_address(request.log);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("--log: {}", error.what()));
-  }
-  if (!request.kafka.empty()) options.properties = serve::read_kafka_properties(request.kafka);
-  return std::make_shared<serve::KafkaLog>(std::move(options));
+  if (request.store.empty()) throw CLI::RequiredError("--store");
 }
 
 void run(ServeRequest& request) {
   const auto demo = demo_of(request);
-  if (request.store.empty()) throw CLI::RequiredError("--store");
+  complete_store(request);
   check_bandit_options(request.bandit);
+  check_shared_log_options(request.shared);
   complete(request);
   serve::check(request.server);  // before there is a store
   const HeldSignals signals;
   JsonLog log(STDERR_FILENO);
   make_room_for(request.server.limits.most_connections, log);
   const auto items = read_items(request.bandit.items);
-  Bandit bandit = make_bandit(request.bandit, items.get());
-  request.server.requests.dimension = bandit.options().dimension;
   request.service.warn = [&log](const std::string& words) { log.say(JsonLog::Level::warning, words); };
-  request.service.log = shared_log(request);
-  log.say(JsonLog::Level::info, "The store is being opened.", {{"store", request.store}, {"log", request.log}});
-  serve::Service service(std::move(bandit), items.get(), request.service);
-  serve::HttpServer server(service, log, request.server);
+  log.say(JsonLog::Level::info, "The store is being opened.", {{"store", request.store}, {"log", request.shared.log}});
+  std::optional<serve::Service> alone;
+  std::optional<SharedServing> shared;
+  if (request.shared.log.empty()) {
+    Bandit bandit = make_bandit(request.bandit, items.get());
+    request.server.requests.dimension = bandit.options().dimension;
+    alone.emplace(std::move(bandit), items.get(), request.service);
+  } else {
+    request.server.requests.dimension = dimension_of(request.bandit, items.get());
+    shared.emplace(request.shared, request.bandit, items.get(), request.service, request.server, log);
+  }
+  const auto own = alone ? std::make_unique<serve::Partitions>(*alone) : nullptr;
+  serve::HttpServer server(own ? *own : shared->partitions(), own ? nullptr : shared->peers(), log, request.server);
   if (request.keys.empty()) {
     log.say(JsonLog::Level::warning,
             "There are no keys: whoever is on this machine may do everything, and nobody else can reach it "
@@ -241,18 +238,12 @@ void add_serve(CLI::App& app) {
   command->add_option("--store", request.store, "Folder of the log and the snapshots; made if it is not there")
       ->type_name("FOLDER")
       ->check(name_of_a("folder"));
-  auto* shared = command
-                     ->add_option("--log", request.log,
-                                  "A log that other processes serve from, too: kafka://BROKER:PORT/TOPIC. The "
-                                  "store then has a copy of it")
-                     ->type_name("URL");
-  command->add_option("--kafka", request.kafka, "With --log: settings of librdkafka, NAME=VALUE a line: TLS, SASL")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
+  auto* shared = add_shared_log_options(*command, request.shared);
   command
-      ->add_option("--process", request.process,
-                   "With --log: what this process is called there (default: the machine's name and the port)")
-      ->type_name("NAME");
+      ->add_option("--snapshots", request.snapshots,
+                   "With --log: the same as --store, where snapshots are and the copy of the log")
+      ->type_name("FOLDER")
+      ->check(name_of_a("folder"));
   command->add_option("--listen", request.listen, "Address and port; other than loopback only with --keys")
       ->capture_default_str();
   auto* keys =
@@ -281,7 +272,7 @@ void add_serve(CLI::App& app) {
   command->add_option("--keep", request.keep, "How long log is kept, 90d (default: for ever)");
   command->add_option("--snapshot-every", request.snapshot_every, "How often a snapshot is taken")
       ->capture_default_str();
-  command->add_option("--snapshots", request.service.snapshots_kept, "How many snapshots are kept")
+  command->add_option("--keep-snapshots", request.service.snapshots_kept, "How many snapshots are kept")
       ->check(positive_whole_number())
       ->capture_default_str();
   command->add_option("--seed", request.service.seed, "Of exploration's draws; 0: a new one at each start")

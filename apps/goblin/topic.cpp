@@ -1,11 +1,21 @@
 #include "commands.hpp"
 #include "data_options.hpp"
+#include "goblin/graph/edge_file.hpp"
+#include "goblin/graph/label_file.hpp"
 #include "json.hpp"
 #include "report.hpp"
+#include "saving.hpp"
 #include "serve/kafka_topic.hpp"
+#include "serve/partition_table.hpp"
 
 #include <memory>
+#include <numeric>
+#include <ostream>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +27,9 @@ struct TopicRequest {
   std::string topic;
   std::string properties;
   serve::NewTopic made;
+  std::string graph;
+  std::string labels;
+  std::string table;
   bool json = false;
 };
 
@@ -58,12 +71,48 @@ void describe(const TopicRequest& request) {
   for (const std::string& warning : topic.warnings) report(fmt::format("warning: {}\n", warning));
 }
 
+/// Writes which partition has which user: clusters stay whole, and users without clusters go anywhere.
+void write_table(const TopicRequest& request) {
+  Graph graph = read_edge_file(request.graph);
+  std::vector<NodeId> clusters(graph.node_count());
+  std::iota(clusters.begin(), clusters.end(), NodeId{0});
+  if (!request.labels.empty()) {
+    Labels labels;
+    std::tie(graph, labels) = read_label_file(request.labels, graph);
+    clusters = std::move(labels.of);
+  }
+  const auto partitions = static_cast<std::size_t>(request.made.partitions);
+  const std::vector<NodeId> of = serve::spread(clusters, partitions);
+  write_file(request.table, [&](std::ostream& out) { write_labels(out, graph, of); });
+  std::vector<std::size_t> users(partitions);
+  for (const NodeId partition : of) ++users[partition];
+  if (!request.json) report(fmt::format("{}: users in each partition: {}\n", request.table, fmt::join(users, ", ")));
+}
+
+void check(const TopicRequest& request) {
+  if (request.table.empty()) {
+    for (const auto& [option, value] : {std::pair("--graph", &request.graph), {"--labels", &request.labels}}) {
+      if (value->empty()) continue;
+      throw std::invalid_argument(
+          fmt::format("{}: {} (must be given with --table, the file that is made from it)", option, *value));
+    }
+  } else if (request.graph.empty()) {
+    throw CLI::RequiredError("--graph");
+  } else if (request.made.partitions == 1) {
+    throw std::invalid_argument(fmt::format(
+        "--table: {} (must be given with --partitions above 1: one partition has everybody)", request.table));
+  }
+}
+
 void create(const TopicRequest& request) {
+  check(request);
   if (request.made.in_sync > request.made.replicas && request.made.replicas > 0) {
     throw std::invalid_argument(
         fmt::format("--in-sync: {} (must be at most --replicas, {})", request.made.in_sync, request.made.replicas));
   }
-  serve::create_topic(serve::kafka_address(request.topic), request.made, properties_of(request));
+  const auto address = serve::kafka_address(request.topic);
+  if (!request.table.empty()) write_table(request);  // a file that cannot be made is heard of before there is a topic
+  serve::create_topic(address, request.made, properties_of(request));
   describe(request);
 }
 
@@ -84,6 +133,8 @@ void add_topic(CLI::App& app) {
   command->footer(
       "Example:\n"
       "  goblin topic create kafka://one:9092,two:9092,three:9092/clicks --replicas 3\n"
+      "  goblin topic create kafka://one:9092/clicks --partitions 4 --graph edges.tsv --labels clusters.tsv --table "
+      "partitions.tsv\n"
       "  goblin topic describe kafka://one:9092/clicks");
   auto* make = command->add_subcommand("create", "Make it, with the settings that a log needs");
   add_common(*make, *options);
@@ -92,6 +143,16 @@ void add_topic(CLI::App& app) {
   make->add_option("--in-sync", options->made.in_sync,
                    "How many of them must have an entry before it is acknowledged (default: all but one)")
       ->check(positive_whole_number());
+  make->add_option("--partitions", options->made.partitions,
+                   "Logs of their own, each for some of the users: for gob.lin.block and linucb-ind")
+      ->check(positive_whole_number())
+      ->capture_default_str();
+  make->add_option("--table", options->table,
+                   "Write which partition has which user, for goblin serve --table; from --graph and --labels")
+      ->type_name("FILE");
+  make->add_option("--graph", options->graph, "With --table: edges: user <tab> user [<tab> weight]")->type_name("FILE");
+  make->add_option("--labels", options->labels, "With --table: clusters: user <tab> cluster; none is divided")
+      ->type_name("FILE");
   make->callback([options] { create(*options); });
   auto* look = command->add_subcommand("describe", "Say what it is, what it begins with, and what could be lost");
   add_common(*look, *options);

@@ -2,9 +2,11 @@
 
 #include "goblin/graph/names.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace goblin::serve {
 
@@ -34,17 +36,33 @@ std::optional<std::string_view> next_segment(std::optional<std::string_view>& pa
   return all.substr(0, end);
 }
 
-std::size_t number_in_query(std::string_view query, std::string_view name, std::size_t otherwise, std::size_t least,
-                            std::size_t most) {
-  if (query.empty()) return otherwise;
-  const std::size_t equals = query.find('=');
-  if (query.substr(0, equals) != name || equals == std::string_view::npos) {
-    throw AddressError(fmt::format("the only parameter here is '{}' (a whole number, ?{}=...)", name, name));
+Query::Query(std::string_view query, std::initializer_list<std::string_view> names) {
+  constexpr std::size_t longest = 40;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = one.find('=');
+    const std::string_view name = one.substr(0, equals);
+    if (equals == std::string_view::npos || std::find(names.begin(), names.end(), name) == names.end()) {
+      throw AddressError(
+          names.size() == 1 ? fmt::format("the only parameter here is '{0}' (a whole number, ?{0}=...)", *names.begin())
+                            : fmt::format("the parameters here are {} (whole numbers, ?{}=...)",
+                                          fmt::join(names, " and "), *names.begin()));
+    }
+    if (!values_.emplace(name, one.substr(equals + 1)).second) {
+      throw AddressError(fmt::format("'{}' stands there twice", name.substr(0, longest)));
+    }
   }
-  const std::string_view text = query.substr(equals + 1);
+}
+
+std::size_t Query::number(std::string_view name, std::size_t otherwise, std::size_t least, std::size_t most) const {
+  constexpr std::size_t longest = 40;
+  const auto found = values_.find(name);
+  if (found == values_.end()) return otherwise;
+  const std::string_view text = found->second;
   const auto number = number_named(text);
   if (!number || *number < least || *number > most) {
-    constexpr std::size_t longest = 40;
     throw AddressError(
         fmt::format("'{}' is '{}' (must be a whole number from {} to {})", name, text.substr(0, longest), least, most));
   }

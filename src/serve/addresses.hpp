@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,9 +23,19 @@ class AddressError : public std::invalid_argument {
 /// end, which begins as a path without its first slash.
 [[nodiscard]] std::optional<std::string_view> next_segment(std::optional<std::string_view>& path);
 
-/// The whole number of the one parameter that a query may have, "from=17"; `otherwise` if there is no query. Throws
-/// AddressError if it is not from least to most, or if something else stands there.
-[[nodiscard]] std::size_t number_in_query(std::string_view query, std::string_view name, std::size_t otherwise,
-                                          std::size_t least, std::size_t most);
+/// What stands behind the question mark: "from=17&partition=2".
+class Query {
+ public:
+  /// Throws AddressError if something else than these parameters stands there, or one of them twice.
+  Query(std::string_view query, std::initializer_list<std::string_view> names);
+
+  /// The whole number of a parameter; `otherwise` if it is not there. Throws AddressError if it is not from least to
+  /// most.
+  [[nodiscard]] std::size_t number(std::string_view name, std::size_t otherwise, std::size_t least,
+                                   std::size_t most) const;
+
+ private:
+  std::map<std::string_view, std::string_view> values_;
+};
 
 }  // namespace goblin::serve

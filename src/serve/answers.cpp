@@ -81,7 +81,7 @@ void append_record(std::string& out, const Record& record) {
   append(out, "{{\"offset\":{},\"time\":{},\"kind\":\"{}\"", record.offset, record.time, name_of(record.kind));
   if (decision || record.decision > 0) {
     out += ",\"event\":";
-    append_string(out, !record.event.empty() ? record.event : event_of(decision ? record.offset : record.decision));
+    append_string(out, record.event);
   }
   for (const auto& [name, text] :
        {std::pair("user", &record.user), {"other_user", &record.other_user}, {"item", &record.item}}) {

@@ -1,9 +1,11 @@
 #include "serve/connection.hpp"
 
+#include "goblin/graph/names.hpp"
 #include "serve/addresses.hpp"
 #include "serve/answers.hpp"
 #include "serve/json_text.hpp"
 #include "serve/problems.hpp"
+#include "serve/refusals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -347,7 +349,7 @@ std::optional<Problem> Connection::problem_with_head() {
   route_ = match.route;
   if (route_->right != Right::none) {
     if (auto problem = problem_with_key(route_->right)) return problem;
-    if (!query_.empty() && route_->parameter.empty()) {
+    if (!query_.empty() && route_->parameters.empty()) {
       return problems::invalid_parameter(
           "this call has no parameters behind a question mark (a key goes into the Authorization field)");
     }
@@ -435,6 +437,7 @@ void Connection::send() { send(Length::known); }
 
 void Connection::send(Length length) {
   const auto self = std::move(self_);
+  kept_.clear();
   if (state_ != State::handling) return;
   write_head(length);
   finish();
@@ -575,6 +578,43 @@ void Connection::in_background(Workers& workers, std::function<Result<std::strin
     }});
   });
   if (!taken) refuse(problems::busy("too many calls of this kind are waiting already"));
+}
+
+std::optional<std::size_t> Exchange::asked_for() const {
+  if (head_.partition.empty()) return std::nullopt;
+  const auto partition = number_named(head_.partition);
+  if (!partition || *partition >= site().partitions.count()) {
+    throw AddressError(fmt::format("the field {} is '{}' (must be a partition, below {})", partition_field,
+                                   std::string_view(head_.partition).substr(0, most_logged_bytes),
+                                   site().partitions.count()));
+  }
+  return partition;
+}
+
+void Connection::ask(std::size_t partition, std::string_view method, std::string target, std::string body,
+                     std::function<void(Result<Reply>)> done) {
+  Peers* const peers = site().peers;
+  if (peers == nullptr || asked_for()) {
+    return done(refusals::partition_away(fmt::format("partition {} is not here", partition)));
+  }
+  Question question{.partition = partition,
+                    .method = std::string(method),
+                    .target = std::move(target),
+                    .body = std::move(body),
+                    .authorization = head_.authorization,
+                    .request_id = request_id_};
+  // Shared, because a function has to be copied, and this need not be.
+  auto waiting = std::make_shared<std::pair<Question, std::function<void(Result<Reply>)>>>(std::move(question), done);
+  const bool taken = site().peer_workers.take([this, peers, waiting] {
+    Result<Reply> reply;
+    try {
+      reply = peers->ask(waiting->first);
+    } catch (const std::exception& error) {
+      reply = problems::failure(error.what());
+    }
+    thread_.post({[waiting, reply = std::move(reply)]() mutable { waiting->second(std::move(reply)); }});
+  });
+  if (!taken) done(problems::busy("too many calls wait for other servers already"));
 }
 
 void Connection::stream(std::function<bool(std::string&)> next) {

@@ -45,6 +45,8 @@ class Connection : public Exchange, public std::enable_shared_from_this<Connecti
   void send() override;
   void refuse(const Problem& problem) override;
   void in_background(Workers& workers, std::function<Result<std::string>()> make) override;
+  void ask(std::size_t partition, std::string_view method, std::string target, std::string body,
+           std::function<void(Result<Reply>)> done) override;
   void stream(std::function<bool(std::string&)> next) override;
 
  protected:

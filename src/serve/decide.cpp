@@ -289,10 +289,29 @@ bool waits_for_learning(Service::State& state, SelectRequest& request, Mailbox& 
   return true;
 }
 
+/// Whoever asked hears names that say which partition they are of.
+std::function<void(Result<Decided>)> named_outward(std::size_t partition, std::function<void(Result<Decided>)> done) {
+  return [partition, its_done = std::move(done)](Result<Decided> result) {
+    if (auto* one = std::get_if<Decided>(&result)) one->event = with_partition(std::move(one->event), partition);
+    its_done(std::move(result));
+  };
+}
+
+std::function<void(Result<RankedPlaces>)> named_outward(std::size_t partition,
+                                                        std::function<void(Result<RankedPlaces>)> done) {
+  return [partition, its_done = std::move(done)](Result<RankedPlaces> result) {
+    if (auto* ranked = std::get_if<RankedPlaces>(&result)) {
+      for (RankedPlace& place : ranked->places) place.event = with_partition(std::move(place.event), partition);
+    }
+    its_done(std::move(result));
+  };
+}
+
 }  // namespace
 
 void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void(Result<Decided>)> done) {
   State& state = *state_;
+  if (state.options.partitions > 1) done = named_outward(state.options.partition, std::move(done));
   if (waits_for_learning(state, request, mailbox, done, [this, &mailbox](SelectRequest again, auto its_done) {
         select(std::move(again), mailbox, std::move(its_done));
       })) {
@@ -340,6 +359,7 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
 
 void Service::rank(SelectRequest request, Mailbox& mailbox, std::function<void(Result<RankedPlaces>)> done) {
   State& state = *state_;
+  if (state.options.partitions > 1) done = named_outward(state.options.partition, std::move(done));
   if (waits_for_learning(state, request, mailbox, done, [this, &mailbox](SelectRequest again, auto its_done) {
         rank(std::move(again), mailbox, std::move(its_done));
       })) {

@@ -2,6 +2,8 @@
 
 #include "serve/json_log.hpp"
 #include "serve/metrics.hpp"
+#include "serve/partitions.hpp"
+#include "serve/peers.hpp"
 #include "serve/request_head.hpp"
 #include "serve/requests.hpp"
 #include "serve/service.hpp"
@@ -11,8 +13,12 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace goblin::serve {
 
@@ -28,12 +34,14 @@ struct Answer {
 
 /// What every call may need, whichever thread it comes in on.
 struct Site {
-  Service& service;
+  Partitions& partitions;
+  Peers* peers;  ///< who have the partitions that are not here; nullptr: all are here
   JsonLog& log;
   Metrics& metrics;
   Workers& quick_workers;   ///< for what takes milliseconds
   Workers& slow_workers;    ///< for what may take seconds
   Workers& stream_workers;  ///< for pages of the log
+  Workers& peer_workers;    ///< who wait for other servers
   std::string version;
   std::string started;  ///< when, as text
   std::string openapi;  ///< the document
@@ -64,6 +72,16 @@ class Exchange {
   virtual void refuse(const Problem& problem) = 0;
   /// Has `make` done by a worker, and sends what it gives as the body.
   virtual void in_background(Workers& workers, std::function<Result<std::string>()> make) = 0;
+  /// Has the server answer that has the partition: `done` gets what it says, on this thread. Refused where this request
+  /// was passed on itself.
+  virtual void ask(std::size_t partition, std::string_view method, std::string target, std::string body,
+                   std::function<void(Result<Reply>)> done) = 0;
+  /// The partition that another server asked this one for; nothing where a caller asks. Throws AddressError.
+  [[nodiscard]] std::optional<std::size_t> asked_for() const;
+  /// The service is there until the answer has been sent.
+  void keep(std::shared_ptr<Service> service) {
+    if (service.use_count() > 0) kept_.push_back(std::move(service));
+  }
   /// Sends pages until there are none. `next` is called by a worker; it appends a page and gives whether more follow.
   virtual void stream(std::function<bool(std::string&)> next) = 0;
 
@@ -76,6 +94,7 @@ class Exchange {
   std::string_view query_;
   std::string body_;
   Answer answer_;
+  std::vector<std::shared_ptr<Service>> kept_;
 };
 
 }  // namespace goblin::serve

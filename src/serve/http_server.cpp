@@ -26,6 +26,9 @@ using boost::asio::ip::tcp;
 constexpr std::size_t most_waiting_quick = 1024;
 constexpr std::size_t most_waiting_slow = 16;
 constexpr std::size_t most_waiting_pages = 64;
+constexpr std::size_t most_waiting_peers = 4096;
+/// Each waits for one answer of another server at a time; where all partitions are here, none is started.
+constexpr std::size_t peer_threads = 16;
 
 std::vector<std::string> names_of_calls() {
   std::vector<std::string> names;
@@ -131,21 +134,27 @@ void check(const ServerOptions& options) {
 }
 
 struct HttpServer::State {
-  State(Service& service, JsonLog& json_log, const ServerOptions& given)
-      : options(completed(given)),
+  State(std::unique_ptr<Partitions> its_own, Partitions& partitions, Peers* peers, JsonLog& json_log,
+        const ServerOptions& given)
+      : own(std::move(its_own)),
+        options(completed(given)),
         log(json_log),
         metrics(names_of_calls(), options.threads),
-        site{.service = service,
+        site{.partitions = partitions,
+             .peers = peers,
              .log = json_log,
              .metrics = metrics,
              .quick_workers = quick_workers,
              .slow_workers = slow_workers,
              .stream_workers = stream_workers,
+             .peer_workers = peer_workers,
              .version = given.version,
              .started = time_now(),
              .openapi = openapi_document(given.requests),
-             .start = std::chrono::steady_clock::now()} {}
+             .start = std::chrono::steady_clock::now()},
+        peer_workers(peers == nullptr ? 0 : peer_threads, most_waiting_peers) {}
 
+  std::unique_ptr<Partitions> own;  // where there is one service only
   ServerOptions options;
   JsonLog& log;
   Metrics metrics;
@@ -158,13 +167,23 @@ struct HttpServer::State {
   Workers quick_workers{2, most_waiting_quick};
   Workers slow_workers{1, most_waiting_slow};
   Workers stream_workers{1, most_waiting_pages};
+  Workers peer_workers;
 };
 
 HttpServer::HttpServer(Service& service, JsonLog& log, const ServerOptions& options)
-    : state_(std::make_unique<State>(service, log, options)) {
-  tcp::endpoint endpoint = endpoint_of(options);
+    : HttpServer([&] {
+        auto only = std::make_unique<Partitions>(service);
+        Partitions& partitions = *only;
+        return std::make_unique<State>(std::move(only), partitions, nullptr, log, options);
+      }()) {}
+
+HttpServer::HttpServer(Partitions& partitions, Peers* peers, JsonLog& log, const ServerOptions& options)
+    : HttpServer(std::make_unique<State>(nullptr, partitions, peers, log, options)) {}
+
+HttpServer::HttpServer(std::unique_ptr<State> its_state) : state_(std::move(its_state)) {
   State& state = *state_;
-  state.secrets = {read_keys(options), read_certificate(options)};
+  tcp::endpoint endpoint = endpoint_of(state.options);
+  state.secrets = {read_keys(state.options), read_certificate(state.options)};
   if (endpoint.port() != 0) check_that_port_is_free(endpoint);
   for (std::size_t number = 0; number < state.options.threads; ++number) {
     state.threads.push_back(std::make_unique<IoThread>(state.site, state.options, state.metrics.of_thread(number),

@@ -2,6 +2,8 @@
 
 #include "serve/json_log.hpp"
 #include "serve/keys.hpp"
+#include "serve/partitions.hpp"
+#include "serve/peers.hpp"
 #include "serve/requests.hpp"
 #include "serve/service.hpp"
 
@@ -61,6 +63,8 @@ class HttpServer {
   /// Listens, and answers from then on. Throws std::invalid_argument, DataError (keys) or std::runtime_error (the port
   /// is taken, the certificate cannot be read).
   HttpServer(Service& service, JsonLog& log, const ServerOptions& options);
+  /// In front of several partitions; `peers` know who has those that are not here, if there are others.
+  HttpServer(Partitions& partitions, Peers* peers, JsonLog& log, const ServerOptions& options);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   /// Stops.
@@ -77,6 +81,9 @@ class HttpServer {
 
  private:
   struct State;
+
+  explicit HttpServer(std::unique_ptr<State> state);
+
   std::unique_ptr<State> state_;
 };
 

@@ -68,8 +68,8 @@ KafkaProperties read_kafka_properties(const std::string& path) {
 }
 
 KafkaClient::KafkaClient(rd_kafka_type_t type, const std::string& brokers, const KafkaProperties& own,
-                         const KafkaProperties& properties, std::function<void(const rd_kafka_message_t&)> delivered)
-    : delivered_(std::move(delivered)) {
+                         const KafkaProperties& properties, KafkaCallbacks callbacks)
+    : callbacks_(std::move(callbacks)) {
   rd_kafka_conf_t* settings = rd_kafka_conf_new();
   std::array<char, 512> reason{};
   const auto refuse = [&](const std::string& words) {
@@ -104,8 +104,14 @@ KafkaClient::KafkaClient(rd_kafka_type_t type, const std::string& brokers, const
   if (type == RD_KAFKA_PRODUCER) {
     rd_kafka_conf_set_dr_msg_cb(settings, [](rd_kafka_t*, const rd_kafka_message_t* message, void* client) {
       const auto* const self = static_cast<KafkaClient*>(client);
-      if (self->delivered_) self->delivered_(*message);
+      if (self->callbacks_.delivered) self->callbacks_.delivered(*message);
     });
+  }
+  if (callbacks_.rebalanced) {
+    rd_kafka_conf_set_rebalance_cb(
+        settings, [](rd_kafka_t*, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions, void* client) {
+          static_cast<KafkaClient*>(client)->callbacks_.rebalanced(what, partitions);
+        });
   }
   handle_ = rd_kafka_new(type, settings, reason.data(), reason.size());
   if (handle_ == nullptr) refuse(fmt::format("kafka settings: {}", reason.data()));
@@ -130,6 +136,11 @@ std::string KafkaClient::words_for(rd_kafka_resp_err_t error) const {
   const std::string because = complaint();
   return because.empty() ? std::string(rd_kafka_err2str(error))
                          : fmt::format("{} ({})", rd_kafka_err2str(error), because);
+}
+
+std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& properties) {
+  const KafkaClient client(RD_KAFKA_PRODUCER, address.brokers, {{"client.id", "goblin"}}, properties);
+  return static_cast<std::size_t>(metadata_of(client, address)->topics[0].partition_cnt);
 }
 
 std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata_of(const KafkaClient& client,

@@ -29,13 +29,20 @@ using KafkaProperties = std::map<std::string, std::string>;
 /// Reads a file of lines NAME=VALUE; those that are empty or begin with # are passed over. Throws DataError.
 [[nodiscard]] KafkaProperties read_kafka_properties(const std::string& path);
 
+/// What a connection calls, while somebody polls it.
+struct KafkaCallbacks {
+  std::function<void(const rd_kafka_message_t&)> delivered = {};
+  /// Partitions come or go: of those who join a group. Must take them, or give them up.
+  std::function<void(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*)> rebalanced = {};
+};
+
 /// A connection to brokers, and what they said last of what is wrong.
 class KafkaClient {
  public:
   /// `own` are settings that goblin depends on: the others must not be in conflict with them. Throws
   /// std::invalid_argument with the name of a setting that librdkafka does not know or take.
   KafkaClient(rd_kafka_type_t type, const std::string& brokers, const KafkaProperties& own,
-              const KafkaProperties& properties, std::function<void(const rd_kafka_message_t&)> delivered = {});
+              const KafkaProperties& properties, KafkaCallbacks callbacks = {});
   KafkaClient(const KafkaClient&) = delete;
   KafkaClient& operator=(const KafkaClient&) = delete;
   ~KafkaClient();
@@ -51,7 +58,7 @@ class KafkaClient {
 
  private:
   rd_kafka_t* handle_ = nullptr;
-  std::function<void(const rd_kafka_message_t&)> delivered_;
+  KafkaCallbacks callbacks_;
   mutable std::mutex mutex_;
   std::string complaint_;
 };
@@ -59,6 +66,8 @@ class KafkaClient {
 struct FreeMetadata {
   void operator()(const struct rd_kafka_metadata* metadata) const { rd_kafka_metadata_destroy(metadata); }
 };
+/// How many partitions a topic has. Throws LogError if it is not there, or nobody answers.
+[[nodiscard]] std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& properties);
 /// What the brokers say of a topic, the only one in it. Throws LogError if it is not there, or nobody answers.
 [[nodiscard]] std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata_of(const KafkaClient& client,
                                                                                         const KafkaAddress& address);

@@ -63,10 +63,10 @@ void KafkaLog::make_producer() {
                       {"message.timeout.ms", fmt::format("{}", options_.most_appending.count())},
                       {"reconnect.backoff.ms", "50"},
                       {"reconnect.backoff.max.ms", "1000"}},
-      options_.properties, [](const rd_kafka_message_t& message) {
+      options_.properties, KafkaCallbacks{.delivered = [](const rd_kafka_message_t& message) {
         auto& delivery = *static_cast<Delivery*>(message._private);
         delivery = {.done = true, .error = message.err, .offset = message.offset};
-      });
+      }});
 }
 
 SharedLog::Place KafkaLog::append(const std::string& bytes) {

@@ -21,7 +21,8 @@ void append_numbers(std::string& out, std::span<const double> numbers) {
 }  // namespace
 
 void append_event(std::string& lines, const Record& record,
-                  const std::function<std::optional<Record>(Offset)>& decision) {
+                  const std::function<std::optional<Record>(Offset)>& decision,
+                  const std::function<std::string(std::string)>& outward) {
   if (record.kind != RecordKind::reward && record.kind != RecordKind::expired) return;
   const std::optional<Record> shown = record.decision == 0 ? std::nullopt : decision(record.decision);
 
@@ -55,7 +56,7 @@ void append_event(std::string& lines, const Record& record,
   }
   if (record.decision != 0) {
     lines += R"(,"event":)";
-    append_string(lines, shown && !shown->event.empty() ? shown->event : event_of(record.decision));
+    append_string(lines, outward(shown && !shown->event.empty() ? shown->event : event_of(record.decision)));
   }
   if (record.kind == RecordKind::expired) lines += R"(,"expired":true)";
   append(lines, R"(,"offset":{},"time":{}}})", record.offset, record.time);

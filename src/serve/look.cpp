@@ -80,7 +80,9 @@ Service::LogPage Service::log(Offset from, std::size_t most_bytes) const {
   std::size_t records = 0;
   page.end = true;
   state_->store.read(page.next, [&](const Record& record) {
-    append_event(page.lines, record, [&](Offset decision) { return state_->store.at(decision); });
+    append_event(
+        page.lines, record, [&](Offset decision) { return state_->store.at(decision); },
+        [&](std::string event) { return state_->outward(std::move(event)); });
     page.next = record.offset + 1;
     page.end = page.lines.size() < most_bytes && ++records < most_records;
     return page.end;
@@ -88,7 +90,17 @@ Service::LogPage Service::log(Offset from, std::size_t most_bytes) const {
   return page;
 }
 
-std::vector<Record> Service::newest(std::size_t count) const { return state_->store.newest(count); }
+std::vector<Record> Service::newest(std::size_t count) const {
+  std::vector<Record> records = state_->store.newest(count);
+  for (Record& record : records) {
+    const bool is_decision = record.kind == RecordKind::decision;
+    if (!is_decision && record.decision == 0) continue;
+    if (record.kind == RecordKind::evidence) continue;
+    if (record.event.empty()) record.event = event_of(is_decision ? record.offset : record.decision);
+    record.event = state_->outward(std::move(record.event));
+  }
+  return records;
+}
 
 Status Service::status() const {
   const State& state = *state_;

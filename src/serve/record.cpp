@@ -25,4 +25,20 @@ std::optional<Offset> decision_of(std::string_view event) {
   return number_named(event.substr(2));
 }
 
+std::string with_partition(std::string event, std::size_t partition) {
+  if (!event.starts_with("g-") || partition_of_event(event)) return event;
+  return fmt::format("g-{}:{}", partition, event.substr(2));
+}
+
+std::string without_partition(std::string event) {
+  if (partition_of_event(event)) event.erase(2, event.find(':') - 1);
+  return event;
+}
+
+std::optional<std::size_t> partition_of_event(std::string_view event) {
+  const std::size_t colon = event.find(':');
+  if (!event.starts_with("g-") || colon == std::string_view::npos) return std::nullopt;
+  return number_named(event.substr(2, colon - 2));
+}
+
 }  // namespace goblin::serve

@@ -72,4 +72,12 @@ struct Record {
 /// The offset in such a name; nothing if it is another text.
 [[nodiscard]] std::optional<Offset> decision_of(std::string_view event);
 
+/// "g-2:17" for "g-17": what a decision is called outside of the second of several partitions, so that everybody knows
+/// where it is. Names that callers chose stay as they are.
+[[nodiscard]] std::string with_partition(std::string event, std::size_t partition);
+/// "g-17" for "g-2:17"; other names stay as they are.
+[[nodiscard]] std::string without_partition(std::string event);
+/// 2 for "g-2:17"; nothing if it is another text.
+[[nodiscard]] std::optional<std::size_t> partition_of_event(std::string_view event);
+
 }  // namespace goblin::serve

@@ -40,6 +40,12 @@ Problem not_learned_yet(std::string detail) {
   return {503, "not-learned-yet", "What the decision should come after has not been learned here.", std::move(detail),
           1};
 }
+Problem other_partition(std::string detail) {
+  return {409, "other-partition", "The users are in different partitions.", std::move(detail)};
+}
+Problem partition_away(std::string detail) {
+  return {503, "partition-away", "The server that has the user cannot be reached.", std::move(detail), 1};
+}
 Problem store_unavailable(std::string detail) {
   return {503, "store-unavailable", "The store cannot be written.", std::move(detail), 1};
 }

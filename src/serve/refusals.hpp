@@ -21,6 +21,8 @@ namespace goblin::serve::refusals {
 [[nodiscard]] Problem busy(std::string detail);               ///< 429, try again
 [[nodiscard]] Problem learning_behind(std::string detail);    ///< 429, try again
 [[nodiscard]] Problem not_learned_yet(std::string detail);    ///< 503, try again
+[[nodiscard]] Problem other_partition(std::string detail);    ///< 409: what cannot be across partitions
+[[nodiscard]] Problem partition_away(std::string detail);     ///< 503, try again
 [[nodiscard]] Problem store_unavailable(std::string detail);  ///< 503, try again
 [[nodiscard]] Problem stopping();                             ///< 503
 

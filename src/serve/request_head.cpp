@@ -1,5 +1,6 @@
 #include "serve/request_head.hpp"
 
+#include "serve/peers.hpp"
 #include "serve/requests.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace http = boost::beast::http;
 
 void RequestHead::clear() {
   method = http::verb::unknown;
-  for (auto* text :
-       {&method_name, &target, &host, &authorization, &content_type, &content_encoding, &request_id, &none_match}) {
+  for (auto* text : {&method_name, &target, &host, &authorization, &content_type, &content_encoding, &request_id,
+                     &none_match, &partition}) {
     text->clear();
   }
   is_http_1_0 = false;
@@ -69,6 +70,7 @@ void RequestParser::on_field_impl(http::field field, View name, View value, Erro
       break;
     case http::field::unknown:
       if (boost::beast::iequals(name, "X-Request-Id")) take(head_.request_id);
+      if (boost::beast::iequals(name, partition_field)) take(head_.partition);
       break;
     default:
       break;

@@ -23,6 +23,7 @@ struct RequestHead {
   std::string content_encoding;
   std::string request_id;
   std::string none_match;  ///< If-None-Match
+  std::string partition;   ///< Goblin-Partition: which one another server asks for (peers.hpp)
   bool expects_continue = false;
   bool has_length = false;  ///< Content-Length or Transfer-Encoding is there
   bool is_coded = false;    ///< Transfer-Encoding is there

@@ -104,6 +104,7 @@ std::optional<Problem> prepare(const Service::State& state, RewardRequest& reque
     if (!request.user.empty() || !request.context.empty() || !request.item.empty()) {
       return refusals::invalid("event: beside a user, context or item (must be one or the other)");
     }
+    if (state.options.partitions > 1) request.event = without_partition(std::move(request.event));
     return state.check_name("event", request.event);
   }
   if (auto problem = state.check_name("user", request.user)) return problem;

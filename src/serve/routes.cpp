@@ -4,11 +4,18 @@
 #include "serve/answers.hpp"
 #include "serve/embedded_file.hpp"
 #include "serve/json_text.hpp"
+#include "serve/peers.hpp"
 #include "serve/problems.hpp"
+#include "serve/refusals.hpp"
+#include "serve/replies.hpp"
+#include "serve/scattered_rewards.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -58,25 +65,95 @@ bool good_names(Exchange& exchange, std::initializer_list<std::string_view> fiel
   return true;
 }
 
+/// What another server said is said again.
+void pass_on(Exchange& exchange, const Result<Reply>& result) {
+  if (const auto* problem = std::get_if<Problem>(&result)) {
+    exchange.refuse(*problem);
+    return;
+  }
+  const Reply& reply = std::get<Reply>(result);
+  Answer& answer = exchange.answer();
+  constexpr int first_error = 400;
+  answer.status = reply.status;
+  if (reply.status >= first_error) answer.type = "application/problem+json";
+  if (reply.retry_after > 0) append(answer.headers, "Retry-After: {}\r\n", reply.retry_after);
+  answer.body += reply.body;
+  exchange.send();
+}
+
+/// Sends the caller to the server that has a partition.
+void redirect(Exchange& exchange, std::size_t partition, const std::string& url) {
+  Answer& answer = exchange.answer();
+  answer.status = 307;
+  answer.headers += fmt::format("Location: {}{}\r\n", url, exchange.head().target);
+  append(answer.body, R"({{"partition":{},"server":)", partition);
+  append_string(answer.body, url);
+  answer.body += '}';
+  exchange.send();
+}
+
+/// Has `work` done by the service of the partition if it is here, or passes the request on to the server that has it.
+template <typename Work>
+void at_partition(Exchange& exchange, std::size_t partition, Work work) {
+  const Site& site = exchange.site();
+  if (auto service = site.partitions.at(partition)) {
+    Service& here = *service;
+    exchange.keep(std::move(service));
+    work(here);
+    return;
+  }
+  if (site.peers != nullptr && site.peers->redirects() && exchange.head().partition.empty()) {
+    if (const auto url = site.peers->owner(partition)) return redirect(exchange, partition, *url);
+  }
+  exchange.ask(partition, exchange.head().method_name, exchange.head().target, std::string(exchange.body()),
+               [&exchange](const Result<Reply>& reply) { pass_on(exchange, reply); });
+}
+
+/// The same where a user is.
+template <typename Work>
+void at_user(Exchange& exchange, std::string_view user, Work work) {
+  at_partition(exchange, exchange.site().partitions.of(user), std::move(work));
+}
+
+/// Some partition that is here, for what is the same in all of them; if none is, one that is elsewhere.
+std::size_t any_partition(const Exchange& exchange) {
+  const auto here = exchange.site().partitions.here();
+  return here.empty() ? 0 : here.begin()->first;
+}
+
 void handle_select(Exchange& exchange) {
   auto request = exchange.reader().select(exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.site().service.select(std::move(*value), exchange.mailbox(), finisher<Decided>(exchange));
+  at_user(exchange, value->user, [&](Service& service) {
+    service.select(std::move(*value), exchange.mailbox(), finisher<Decided>(exchange));
+  });
 }
 
 void handle_rank(Exchange& exchange) {
   auto request = exchange.reader().rank(exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.site().service.rank(std::move(*value), exchange.mailbox(), finisher<RankedPlaces>(exchange));
+  at_user(exchange, value->user, [&](Service& service) {
+    service.rank(std::move(*value), exchange.mailbox(), finisher<RankedPlaces>(exchange));
+  });
 }
 
 void handle_reward(Exchange& exchange) {
   auto request = exchange.reader().reward(exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.site().service.reward(std::move(*value), exchange.mailbox(), finisher<Accepted>(exchange));
+  Partitions& partitions = exchange.site().partitions;
+  if (partitions.count() == 1) {
+    at_partition(exchange, 0, [&](Service& service) {
+      service.reward(std::move(*value), exchange.mailbox(), finisher<Accepted>(exchange));
+    });
+    return;
+  }
+  std::vector<RewardRequest> one;
+  one.push_back(std::move(*value));
+  scatter_rewards(exchange, std::move(one),
+                  [&exchange](std::vector<Result<Accepted>> results) { finish(exchange, results.front()); });
 }
 
 /// The results of those that could be read come later, and are put between those that could not.
@@ -98,14 +175,30 @@ void handle_rewards(Exchange& exchange) {
   }
   auto done = [&exchange, results, places = std::move(places)](std::vector<Result<Accepted>> later) {
     for (std::size_t index = 0; index < places.size(); ++index) (*results)[places[index]] = std::move(later[index]);
-    answers::append(exchange.answer().body, *results, exchange.site().service.learned());
+    // Several logs have no offset up to which all is learned.
+    const Partitions& partitions = exchange.site().partitions;
+    const auto only = partitions.count() == 1 ? partitions.at(0) : nullptr;
+    answers::append(exchange.answer().body, *results, only ? only->learned() : 0);
     exchange.send();
   };
   if (good.empty()) {
     done({});
-    return;
+  } else if (exchange.site().partitions.count() > 1) {
+    scatter_rewards(exchange, std::move(good), std::move(done));
+  } else {
+    at_partition(exchange, 0,
+                 [&](Service& service) { service.rewards(std::move(good), exchange.mailbox(), std::move(done)); });
   }
-  exchange.site().service.rewards(std::move(good), exchange.mailbox(), std::move(done));
+}
+
+/// Whether all are in the partition of the first one; if not, that is said.
+bool are_together(Exchange& exchange, std::string_view field, const std::string& user, const std::string& other) {
+  const Partitions& partitions = exchange.site().partitions;
+  if (partitions.of(user) == partitions.of(other)) return true;
+  exchange.refuse(refusals::other_partition(fmt::format(
+      "{}: \"{}\" is in partition {} and \"{}\" in partition {} (must be in one: nothing is learned across)", field,
+      user, partitions.of(user), other, partitions.of(other))));
+  return false;
 }
 
 void handle_put_user(Exchange& exchange) {
@@ -113,70 +206,182 @@ void handle_put_user(Exchange& exchange) {
   auto request = exchange.reader().user(exchange.name(0), exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.site().service.put_user(std::move(*value), exchange.mailbox(), finisher<Accepted>(exchange));
+  if (exchange.site().partitions.count() > 1 && value->cluster) {
+    exchange.refuse(refusals::other_partition(fmt::format(
+        "cluster: {} (must be none where a log has several partitions: who is new has a cluster of their own)",
+        *value->cluster)));
+    return;
+  }
+  for (const auto& [other, weight] : value->friends) {
+    if (!are_together(exchange, "friends", value->user, other)) return;
+  }
+  at_user(exchange, value->user, [&](Service& service) {
+    service.put_user(std::move(*value), exchange.mailbox(), finisher<Accepted>(exchange));
+  });
 }
 
 void handle_get_user(Exchange& exchange) {
   if (!good_names(exchange, {"user"})) return;
-  exchange.in_background(exchange.site().quick_workers,
-                         [&service = exchange.site().service, name = exchange.name(0)]() -> Result<std::string> {
-                           const auto user = service.user(name);
-                           if (const auto* problem = std::get_if<Problem>(&user)) return *problem;
-                           std::string body;
-                           answers::append(body, std::get<UserView>(user));
-                           return body;
-                         });
+  at_user(exchange, exchange.name(0), [&](Service& service) {
+    exchange.in_background(exchange.site().quick_workers, [&service, name = exchange.name(0)]() -> Result<std::string> {
+      const auto user = service.user(name);
+      if (const auto* problem = std::get_if<Problem>(&user)) return *problem;
+      std::string body;
+      answers::append(body, std::get<UserView>(user));
+      return body;
+    });
+  });
 }
 
 void handle_put_edge(Exchange& exchange) {
   if (!good_names(exchange, {"first user", "second user"})) return;
   auto request = exchange.reader().edge(exchange.body());
   auto* weight = accepted(exchange, request);
-  if (weight == nullptr) return;
-  exchange.site().service.put_edge(exchange.name(0), exchange.name(1), *weight, exchange.mailbox(),
-                                   finisher<Accepted>(exchange));
+  if (weight == nullptr || !are_together(exchange, "edge", exchange.name(0), exchange.name(1))) return;
+  at_user(exchange, exchange.name(0), [&](Service& service) {
+    service.put_edge(exchange.name(0), exchange.name(1), *weight, exchange.mailbox(), finisher<Accepted>(exchange));
+  });
 }
 
 void handle_delete_edge(Exchange& exchange) {
   if (!good_names(exchange, {"first user", "second user"})) return;
-  exchange.site().service.delete_edge(exchange.name(0), exchange.name(1), exchange.mailbox(),
-                                      finisher<Accepted>(exchange));
+  if (!are_together(exchange, "edge", exchange.name(0), exchange.name(1))) return;
+  at_user(exchange, exchange.name(0), [&](Service& service) {
+    service.delete_edge(exchange.name(0), exchange.name(1), exchange.mailbox(), finisher<Accepted>(exchange));
+  });
 }
+
+/// A change of the catalogue, which every partition has: it is done when all have it. Who does not hear so does it
+/// again, which changes nothing where it was done already.
+class EverywhereChange : public std::enable_shared_from_this<EverywhereChange> {
+ public:
+  using Done = std::function<void(const Result<Accepted>&)>;
+  using Here = std::function<void(Service&, Done)>;
+
+  EverywhereChange(Exchange& exchange, Here here) : exchange_(exchange), here_(std::move(here)) {}
+
+  void start() {
+    const auto asked_for = exchange_.asked_for();
+    std::vector<std::size_t> partitions;
+    for (std::size_t partition = 0; partition < exchange_.site().partitions.count(); ++partition) {
+      if (!asked_for || partition == *asked_for) partitions.push_back(partition);
+    }
+    open_ = partitions.size();
+    for (const std::size_t partition : partitions) send(partition);
+  }
+
+ private:
+  void send(std::size_t partition) {
+    auto done = [self = shared_from_this()](const Result<Accepted>& result) { self->take(result); };
+    if (auto service = exchange_.site().partitions.at(partition)) {
+      Service& here = *service;
+      exchange_.keep(std::move(service));
+      here_(here, std::move(done));
+      return;
+    }
+    exchange_.ask(partition, exchange_.head().method_name, exchange_.head().target, std::string(exchange_.body()),
+                  [self = shared_from_this()](const Result<Reply>& reply) { self->take(accepted_of(reply)); });
+  }
+
+  void take(const Result<Accepted>& result) {
+    if (const auto* problem = std::get_if<Problem>(&result)) {
+      // One that was done in part before finds nothing to do in some partitions.
+      auto& place = problem->type == "unknown-item" ? missing_ : problem_;
+      if (!place) place = *problem;
+    } else {
+      accepted_ = std::get<Accepted>(result);
+    }
+    if (--open_ > 0) return;
+    if (problem_) return exchange_.refuse(*problem_);
+    if (!accepted_) return exchange_.refuse(*missing_);
+    finish(exchange_, Result<Accepted>(*accepted_));
+  }
+
+  Exchange& exchange_;
+  Here here_;
+  std::size_t open_ = 0;
+  std::optional<Accepted> accepted_;
+  std::optional<Problem> problem_;
+  std::optional<Problem> missing_;
+};
 
 void handle_put_item(Exchange& exchange) {
   if (!good_names(exchange, {"item"})) return;
   auto request = exchange.reader().item(exchange.name(0), exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.site().service.put_item(std::move(*value), exchange.mailbox(), finisher<Accepted>(exchange));
+  std::make_shared<EverywhereChange>(exchange, [&exchange, item = std::move(*value)](Service& service, auto done) {
+    service.put_item(item, exchange.mailbox(), std::move(done));
+  })->start();
 }
 
 void handle_get_item(Exchange& exchange) {
   if (!good_names(exchange, {"item"})) return;
-  finish(exchange, exchange.site().service.item(exchange.name(0)));
+  at_partition(exchange, any_partition(exchange),
+               [&](Service& service) { finish(exchange, service.item(exchange.name(0))); });
 }
 
 void handle_delete_item(Exchange& exchange) {
   if (!good_names(exchange, {"item"})) return;
-  exchange.site().service.delete_item(exchange.name(0), exchange.mailbox(), finisher<Accepted>(exchange));
+  std::make_shared<EverywhereChange>(exchange, [&exchange](Service& service, auto done) {
+    service.delete_item(exchange.name(0), exchange.mailbox(), std::move(done));
+  })->start();
 }
 
 void handle_explain(Exchange& exchange) {
   auto request = exchange.reader().explain(exchange.body());
   auto* value = accepted(exchange, request);
   if (value == nullptr) return;
-  exchange.in_background(exchange.site().slow_workers,
-                         [&service = exchange.site().service, asked = std::move(*value)]() -> Result<std::string> {
-                           const auto explanation = service.explain(asked.user, asked.context, asked.item, asked.k);
-                           if (const auto* problem = std::get_if<Problem>(&explanation)) return *problem;
-                           std::string body;
-                           answers::append(body, std::get<Explanation>(explanation), service);
-                           return body;
-                         });
+  at_user(exchange, value->user, [&](Service& service) {
+    exchange.in_background(exchange.site().slow_workers,
+                           [&service, asked = std::move(*value)]() -> Result<std::string> {
+                             const auto explanation = service.explain(asked.user, asked.context, asked.item, asked.k);
+                             if (const auto* problem = std::get_if<Problem>(&explanation)) return *problem;
+                             std::string body;
+                             answers::append(body, std::get<Explanation>(explanation), service);
+                             return body;
+                           });
+  });
 }
 
 double uptime(const Site& site) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - site.start).count();
+}
+
+/// Which partitions there are, who has them, and how far those that are here have come.
+void append_partitions(std::string& body, const Site& site) {
+  if (site.partitions.count() == 1 && site.peers == nullptr) return;
+  body += R"(,"partitions":[)";
+  for (std::size_t partition = 0; partition < site.partitions.count(); ++partition) {
+    const auto service = site.partitions.at(partition);
+    append(body, R"({}{{"partition":{},"here":{})", partition == 0 ? "" : ",", partition, service != nullptr);
+    if (const auto url = site.peers == nullptr ? std::nullopt : site.peers->owner(partition)) {
+      body += R"(,"server":)";
+      append_string(body, *url);
+    }
+    if (service != nullptr) {
+      const Status status = service->status();
+      append(body, R"(,"users":{},"rewards":{},"end":{},"durable":{},"learned":{},"backlog":{},"ready":{})",
+             status.users, status.rewards, status.end, status.durable, status.learned, status.backlog, status.ready);
+    }
+    body += '}';
+  }
+  body += ']';
+}
+
+void append_partition_metrics(std::string& body, const Partitions& partitions) {
+  if (partitions.count() == 1) return;
+  const auto here = partitions.here();
+  append(body,
+         "# HELP goblin_partitions_here Partitions of the log that this server answers for.\n"
+         "# TYPE goblin_partitions_here gauge\ngoblin_partitions_here {}\n",
+         here.size());
+  body +=
+      "# HELP goblin_partition_learned_offset Up to where the log of a partition has been learned.\n"
+      "# TYPE goblin_partition_learned_offset gauge\n";
+  for (const auto& [partition, service] : here) {
+    append(body, "goblin_partition_learned_offset{{partition=\"{}\"}} {}\n", partition, service->learned());
+  }
 }
 
 void handle_status(Exchange& exchange) {
@@ -184,7 +389,8 @@ void handle_status(Exchange& exchange) {
   exchange.in_background(site.quick_workers, [&site]() -> Result<std::string> {
     std::string body = fmt::format(R"({{"version":"{}","started":"{}","uptime_seconds":{:.3f},)", site.version,
                                    site.started, uptime(site));
-    answers::append_members(body, site.service.status());
+    answers::append_members(body, status_of(site.partitions));
+    append_partitions(body, site);
     body += ',';
     site.metrics.append_requests(body);
     body += '}';
@@ -197,7 +403,8 @@ void handle_metrics(Exchange& exchange) {
   exchange.answer().type = "text/plain; version=0.0.4; charset=utf-8";
   exchange.in_background(site.quick_workers, [&site]() -> Result<std::string> {
     std::string body;
-    site.metrics.append_prometheus(body, site.service.status(), uptime(site));
+    site.metrics.append_prometheus(body, status_of(site.partitions), uptime(site));
+    append_partition_metrics(body, site.partitions);
     return body;
   });
 }
@@ -205,21 +412,44 @@ void handle_metrics(Exchange& exchange) {
 void handle_newest(Exchange& exchange) {
   constexpr std::size_t usual = 20;
   constexpr std::size_t most = 1000;
-  const std::size_t count = number_in_query(exchange.query(), "count", usual, 1, most);
-  exchange.in_background(exchange.site().quick_workers,
-                         [&service = exchange.site().service, count]() -> Result<std::string> {
-                           std::string body;
-                           answers::append(body, service.newest(count));
-                           return body;
-                         });
+  const std::size_t count = Query(exchange.query(), {"count"}).number("count", usual, 1, most);
+  exchange.in_background(
+      exchange.site().quick_workers, [&partitions = exchange.site().partitions, count]() -> Result<std::string> {
+        std::vector<Record> records;
+        for (const auto& [partition, service] : partitions.here()) {
+          auto some = service->newest(count);
+          records.insert(records.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+        }
+        if (partitions.count() > 1) {
+          std::stable_sort(records.begin(), records.end(),
+                           [](const Record& a, const Record& b) { return a.time > b.time; });
+          records.resize(std::min(records.size(), count));
+        }
+        std::string body;
+        answers::append(body, records);
+        return body;
+      });
 }
 
+/// A partition's log is read where it is: callers who ask elsewhere are sent there.
 void handle_log(Exchange& exchange) {
   constexpr std::size_t page_bytes = std::size_t{1} << 17U;
-  Offset from = number_in_query(exchange.query(), "from", 1, 0, std::numeric_limits<std::int64_t>::max());
+  Partitions& partitions = exchange.site().partitions;
+  const Query query(exchange.query(), {"from", "partition"});
+  Offset from = query.number("from", 1, 0, std::numeric_limits<std::int64_t>::max());
+  const std::size_t partition = query.number("partition", 0, 0, partitions.count() - 1);
+  auto service = partitions.at(partition);
+  if (service == nullptr) {
+    const auto url = exchange.site().peers == nullptr ? std::nullopt : exchange.site().peers->owner(partition);
+    if (url) return redirect(exchange, partition, *url);
+    exchange.refuse(refusals::partition_away(fmt::format("partition {}: nobody is known to have it", partition)));
+    return;
+  }
   exchange.answer().type = "application/jsonl";
-  exchange.stream([&service = exchange.site().service, from](std::string& page) mutable {
-    auto next = service.log(from, page_bytes);
+  Service& here = *service;
+  exchange.keep(std::move(service));
+  exchange.stream([&here, from](std::string& page) mutable {
+    auto next = here.log(from, page_bytes);
     page += next.lines;
     const bool more = !next.end && next.next > from;
     from = next.next;
@@ -233,16 +463,18 @@ void handle_alive(Exchange& exchange) {
 }
 
 void handle_ready(Exchange& exchange) {
-  exchange.in_background(exchange.site().quick_workers, [&service = exchange.site().service]() -> Result<std::string> {
-    const Status status = service.status();
-    // Not every trouble keeps it from its work: without a new snapshot, say, the next start takes longer, and no more.
-    if (!status.public_trouble.empty()) return problems::not_ready(status.public_trouble);
-    if (!status.ready) {
-      return problems::not_ready(
-          fmt::format("it is catching up with its log: record {} of {}", status.learned, status.durable));
-    }
-    return R"({"ready":true})";
-  });
+  exchange.in_background(
+      exchange.site().quick_workers, [&partitions = exchange.site().partitions]() -> Result<std::string> {
+        const Status status = status_of(partitions);
+        // Not every trouble keeps it from its work: without a new snapshot, say, the next start takes longer, and no
+        // more.
+        if (!status.public_trouble.empty()) return problems::not_ready(status.public_trouble);
+        if (!status.ready) {
+          return problems::not_ready(
+              fmt::format("it is catching up with its log: record {} of {}", status.learned, status.durable));
+        }
+        return R"({"ready":true})";
+      });
 }
 
 std::string_view type_of(std::string_view path) {
@@ -314,7 +546,7 @@ constexpr std::array<Route, 21> all_routes = {{
     {verb::post, "/v1/explain", Right::read, "explain", BodyRule::required, handle_explain},
     {verb::get, "/v1/status", Right::read, "status", BodyRule::none, handle_status},
     {verb::get, "/v1/newest", Right::read, "newest", BodyRule::none, handle_newest, "count"},
-    {verb::get, "/v1/log", Right::read, "log", BodyRule::none, handle_log, "from"},
+    {verb::get, "/v1/log", Right::read, "log", BodyRule::none, handle_log, "from,partition"},
     {verb::get, "/metrics", Right::read, "metrics", BodyRule::none, handle_metrics},
     {verb::get, "/livez", Right::none, "livez", BodyRule::none, handle_alive},
     {verb::get, "/readyz", Right::none, "readyz", BodyRule::none, handle_ready},

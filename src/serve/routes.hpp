@@ -24,7 +24,7 @@ struct Route {
   std::string_view call;  ///< in metrics and logs; the operationId of openapi.json
   BodyRule body;
   void (*handle)(Exchange& exchange);
-  std::string_view parameter = {};  ///< the one that its query may have, ?count=20
+  std::string_view parameters = {};  ///< those that its query may have, with commas between them: ?count=20
 };
 
 [[nodiscard]] std::span<const Route> routes();

@@ -96,8 +96,10 @@ std::unique_ptr<SharedStore> shared_store(SqliteStore& copy, const Bandit& given
     }
     return nullptr;
   }
-  return std::make_unique<SharedStore>(copy, *options.log, founding_of(given),
-                                       item_records(items, given.options().dimension),
+  const std::string founding = options.partitions == 1 ? founding_of(given)
+                                                       : fmt::format("partition {} of {}: {}", options.partition,
+                                                                     options.partitions, founding_of(given));
+  return std::make_unique<SharedStore>(copy, *options.log, founding, item_records(items, given.options().dimension),
                                        SharedStore::Options{.warn = options.warn, .arrived = std::move(arrived)});
 }
 

@@ -155,6 +155,9 @@ struct ServiceOptions {
   /// A log that other processes append to as well; `store` then has a copy of it. None: the log is in `store`.
   std::shared_ptr<SharedLog> log = {};
   std::string process = {};  ///< what this one is called in that log
+  /// Where that log is one of several, each for some of the users: which one.
+  std::size_t partition = 0;
+  std::size_t partitions = 1;
   bool durable_decisions = true;
   std::chrono::milliseconds horizon = std::chrono::hours(24);
   std::optional<double> default_reward = 0.0;  ///< none: decisions without a reward are not learned

@@ -16,6 +16,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 
 namespace goblin::serve {
 
@@ -63,6 +65,10 @@ struct Service::State {
   /// How many rewards more may wait.
   [[nodiscard]] std::size_t room_in_backlog(std::size_t being_written = 0) const;
   [[nodiscard]] Draw next_draw();
+  /// What a decision is called by those who do not know which partition this is.
+  [[nodiscard]] std::string outward(std::string event) const {
+    return options.partitions == 1 ? std::move(event) : with_partition(std::move(event), options.partition);
+  }
 
   ServiceOptions options;
   Doorbell doorbell;

@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const AddressError&) {
   }
   try {
-    static_cast<void>(number_in_query(bytes.substr(0, 40), "from", 1, 0, 100));
+    static_cast<void>(Query(bytes.substr(0, 40), {"from", "partition"}).number("from", 1, 0, 100));
   } catch (const AddressError&) {
   }
   return 0;

@@ -43,7 +43,7 @@ TEST(OpenApi, has_the_calls_of_the_server) {
       if (call.contains("requestBody")) body = call["requestBody"].value("required", false) ? "body" : "perhaps a body";
       std::string parameter;
       for (const auto& one : call.value("parameters", Json::array())) {
-        if (one["in"] == "query") parameter += "?" + one["name"].get<std::string>();
+        if (one["in"] == "query") parameter += (parameter.empty() ? "?" : ",") + one["name"].get<std::string>();
         if (one["in"] == "path") {
           EXPECT_NE(path.find("{" + one["name"].get<std::string>() + "}"), std::string::npos) << path;
         }
@@ -57,8 +57,8 @@ TEST(OpenApi, has_the_calls_of_the_server) {
     const auto verb = boost::beast::http::to_string(route.method);
     std::string method(verb.data(), verb.size());
     std::transform(method.begin(), method.end(), method.begin(), [](unsigned char one) { return std::tolower(one); });
-    there.insert(fmt::format("{} {}{}{} {} {} {}", method, route.path, route.parameter.empty() ? "" : "?",
-                             route.parameter, route.call, name_of(route.right),
+    there.insert(fmt::format("{} {}{}{} {} {} {}", method, route.path, route.parameters.empty() ? "" : "?",
+                             route.parameters, route.call, name_of(route.right),
                              route.body == BodyRule::none       ? "no body"
                              : route.body == BodyRule::required ? "body"
                                                                 : "perhaps a body"));
@@ -155,6 +155,8 @@ TEST(OpenApi, has_the_problems_that_there_are) {
                           refusals::busy,
                           refusals::learning_behind,
                           refusals::not_learned_yet,
+                          refusals::other_partition,
+                          refusals::partition_away,
                           refusals::store_unavailable}) {
     there.insert("/problems/" + make("").type);
   }

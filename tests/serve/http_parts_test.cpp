@@ -53,10 +53,10 @@ TEST(JsonText, numbers_read_as_the_same_double) {
 TEST(Addresses, are_decoded) {
   EXPECT_EQ(percent_decoded("a%20b+%C3%ab"), "a b+\xc3\xab");
   for (const char* wrong : {"%", "%4", "%4g", "a%+1", "%-1"}) EXPECT_FALSE(percent_decoded(wrong)) << wrong;
-  EXPECT_EQ(number_in_query("", "from", 7, 1, 9), 7);
-  EXPECT_EQ(number_in_query("from=9", "from", 7, 1, 9), 9);
+  EXPECT_EQ(Query("", {"from"}).number("from", 7, 1, 9), 7);
+  EXPECT_EQ(Query("from=9", {"from"}).number("from", 7, 1, 9), 9);
   for (const char* wrong : {"from=10", "from=0", "from=", "from", "to=1", "from=1&from=2", "from=01", "from=1e0"}) {
-    EXPECT_THROW(static_cast<void>(number_in_query(wrong, "from", 7, 1, 9)), AddressError) << wrong;
+    EXPECT_THROW(static_cast<void>(Query(wrong, {"from"}).number("from", 7, 1, 9)), AddressError) << wrong;
   }
 }
 

@@ -1,0 +1,214 @@
+#include "serve_shared.hpp"
+
+#include "goblin/graph/label_file.hpp"
+#include "goblin/graph/names.hpp"
+#include "serve/kafka_log.hpp"
+#include "serve/log.hpp"
+
+#include <array>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace goblin::app {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "goblin");
+  return host.data();
+}
+
+/// Where the other servers reach this one, if nobody says.
+std::string usual_url(const serve::ServerOptions& server) {
+  const auto& [address, port] = server.listen;
+  if (port == 0) {
+    throw std::invalid_argument("--advertise: must be given with --replica-group where --listen takes any free port");
+  }
+  const bool is_everywhere = address == "0.0.0.0" || address == "::";
+  const bool is_v6 = !is_everywhere && address.find(':') != std::string::npos;
+  return fmt::format("{}://{}:{}", server.certificate.empty() ? "http" : "https",
+                     is_everywhere ? host_name()
+                     : is_v6       ? fmt::format("[{}]", address)
+                                   : address,
+                     port);
+}
+
+void check_url(const std::string& url) {
+  const bool has_scheme = url.starts_with("http://") || url.starts_with("https://");
+  const std::size_t begin = url.find("://") + 3;
+  if (has_scheme && begin < url.size() && url.find_first_of("/?#", begin) == std::string::npos) return;
+  throw std::invalid_argument(
+      fmt::format("--advertise: '{}' (must be http://HOST:PORT or https://HOST:PORT, without a path)", url));
+}
+
+/// Partitions are logs of their own, which works for policies whose users, or clusters, learn by themselves.
+void check_policy(Policy policy, std::size_t count, const serve::KafkaAddress& address) {
+  if (count == 1 || policy == Policy::gob_lin_block || policy == Policy::linucb_ind) return;
+  throw std::invalid_argument(
+      fmt::format("--log: {} has {} partitions (must have 1 for {}, which learns across all users; gob.lin.block and "
+                  "linucb-ind can "
+                  "have several)",
+                  address.text(), count, name_of(policy)));
+}
+
+}  // namespace
+
+CLI::Option* add_shared_log_options(CLI::App& command, SharedLogRequest& request) {
+  constexpr const char* group = "A log that other servers serve from, too";
+  auto* log = command
+                  .add_option("--log", request.log,
+                              "kafka://BROKER:PORT/TOPIC: the log is a Kafka topic, and the store a copy of it")
+                  ->type_name("URL")
+                  ->group(group);
+  command.add_option("--kafka", request.properties, "Settings of librdkafka, NAME=VALUE a line: TLS, SASL")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile)
+      ->group(group);
+  command
+      .add_option("--process", request.process,
+                  "What this process is called there (default: the machine's name and the port)")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_option("--replica-group", request.group,
+                  "Share the partitions with the servers of the same group: each answers for some of them, and passes "
+                  "other calls on (default: this server has all partitions)")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_option("--advertise", request.advertise,
+                  "Where the others of the group reach this server (default: --listen)")
+      ->type_name("URL")
+      ->group(group);
+  command.add_flag("--redirect", request.redirect, "Do not pass calls on: tell callers (307) where to go")
+      ->group(group);
+  command
+      .add_option("--table", request.table,
+                  "Which partition has which user, as 'goblin topic create --table' wrote it; needed for gob.lin.block "
+                  "with several partitions")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile)
+      ->group(group);
+  return log;
+}
+
+void check_shared_log_options(const SharedLogRequest& request) {
+  for (const auto& [option, value, needed, is_there] :
+       {std::tuple("--kafka", &request.properties, "--log", !request.log.empty()),
+        {"--process", &request.process, "--log", !request.log.empty()},
+        {"--replica-group", &request.group, "--log", !request.log.empty()},
+        {"--table", &request.table, "--log", !request.log.empty()},
+        {"--advertise", &request.advertise, "--replica-group", !request.group.empty()}}) {
+    if (value->empty() || is_there) continue;
+    throw std::invalid_argument(fmt::format("{}: {} (must be given with {})", option, *value, needed));
+  }
+  if (request.redirect && request.group.empty()) {
+    throw std::invalid_argument("--redirect: must be given with --replica-group");
+  }
+  if (!request.advertise.empty()) check_url(request.advertise);
+}
+
+serve::PartitionTable read_partition_table(const std::string& path, const Graph& graph, std::size_t count) {
+  auto [users, labels] = read_label_file(path, graph);
+  if (users.node_count() != graph.node_count()) {
+    throw std::invalid_argument(fmt::format(
+        "{}: has {} users that are not in the graph, \"{}\" first (must be made from the same graph: 'goblin "
+        "topic create --table' writes it)",
+        path, users.node_count() - graph.node_count(), users.names()[graph.node_count()]));
+  }
+  std::vector<NodeId> partition_of;
+  for (std::size_t label = 0; label < labels.clusters.size(); ++label) {
+    const auto partition = number_named(labels.clusters[label]);
+    if (!partition || *partition >= count) {
+      throw std::invalid_argument(
+          fmt::format("{}: partition '{}' (must be a whole number below {}, the topic's number of partitions)", path,
+                      labels.clusters[label], count));
+    }
+    partition_of.push_back(static_cast<NodeId>(*partition));
+  }
+  std::vector<NodeId> of;
+  of.reserve(labels.of.size());
+  for (const NodeId label : labels.of) of.push_back(partition_of[label]);
+  return {count, graph, std::move(of)};
+}
+
+SharedServing::SharedServing(const SharedLogRequest& request, const BanditRequest& bandit, const data::Items* items,
+                             const serve::ServiceOptions& service, const serve::ServerOptions& server,
+                             serve::JsonLog& log)
+    : service_(service), items_(items), bandit_(bandit) {
+  try {
+    address_ = serve::kafka_address(request.log);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("--log: {}", error.what()));
+  }
+  if (!request.properties.empty()) properties_ = serve::read_kafka_properties(request.properties);
+  count_ = serve::partition_count(address_, properties_);
+  service_.process = request.process.empty() ? fmt::format("{}:{}", host_name(), server.listen.port) : request.process;
+  service_.partitions = count_;
+  table_ = serve::PartitionTable(count_);
+  if (count_ > 1) {
+    if (!bandit.load.empty()) {
+      throw std::invalid_argument(
+          fmt::format("--load: {} (must be none for the {} partitions of {}: each begins with its part of --graph)",
+                      bandit.load, count_, address_.text()));
+    }
+    parts_ = bandit_parts(bandit, items);
+    check_policy(parts_->policy, count_, address_);
+    if (!request.table.empty()) table_ = read_partition_table(request.table, parts_->graph, count_);
+    if (const auto divided = serve::divided_cluster(parts_->graph, parts_->clusters, table_)) {
+      throw std::invalid_argument(fmt::format(
+          "--table: {} (must be in one: 'goblin topic create --partitions {} --graph --labels --table' writes a table "
+          "that fits)",
+          request.table.empty() ? fmt::format("there is none, and so {}", *divided)
+                                : fmt::format("{}: {}", request.table, *divided),
+          count_));
+    }
+  } else if (!request.table.empty()) {
+    throw std::invalid_argument(fmt::format("--table: {} (must be none: {} has one partition, which has everybody)",
+                                            request.table, address_.text()));
+  }
+  partitions_.emplace(serve::Partitions::Options{
+      .table = table_, .open = [this](std::size_t partition) { return open(partition); }, .warn = service_.warn});
+  if (request.group.empty()) {
+    std::set<std::size_t> all;
+    for (std::size_t partition = 0; partition < count_; ++partition) all.insert(partition);
+    partitions_->have(all);
+    partitions_->wait_until_open();
+    return;
+  }
+  const std::string url = request.advertise.empty() ? usual_url(server) : request.advertise;
+  group_.emplace(serve::KafkaGroupOptions{.address = address_,
+                                          .properties = properties_,
+                                          .group = request.group,
+                                          .process = service_.process,
+                                          .url = url},
+                 [this, &log](const serve::KafkaGroup::Partitions& now) {
+                   log.say(serve::JsonLog::Level::info, "The group has divided the partitions.",
+                           {{"here", fmt::format("{}", fmt::join(now, ", "))}});
+                   partitions_->have(now);
+                 });
+  peers_.emplace(*group_, request.redirect);
+}
+
+std::shared_ptr<serve::Service> SharedServing::open(std::size_t partition) const {
+  serve::ServiceOptions options = service_;
+  options.partition = partition;
+  if (count_ > 1) options.store /= fmt::format("partition-{}", partition);
+  options.log = std::make_shared<serve::KafkaLog>(serve::KafkaLogOptions{.address = address_,
+                                                                         .partition = static_cast<int>(partition),
+                                                                         .client = service_.process,
+                                                                         .properties = properties_},
+                                                  static_cast<int>(count_));
+  if (!parts_) return std::make_shared<serve::Service>(make_bandit(bandit_, items_), items_, options);
+  const serve::PartOfGraph part = serve::part_of(parts_->graph, parts_->clusters, table_, partition);
+  return std::make_shared<serve::Service>(Bandit::make(parts_->policy, part.graph, part.clusters, parts_->options),
+                                          items_, options);
+}
+
+}  // namespace goblin::app
