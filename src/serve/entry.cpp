@@ -107,15 +107,15 @@ std::string bytes_of(const Entry& entry) {
 Entry entry_of(std::string_view bytes) {
   constexpr std::size_t head = 5;
   constexpr std::size_t tail = 4;
-  if (bytes.size() < head || !bytes.starts_with(magic)) throw BadEntry{"it is not goblin's"};
+  if (bytes.size() < head || !bytes.starts_with(magic)) throw BadEntry("it is not goblin's");
   const auto its_version = static_cast<std::uint8_t>(bytes[magic.size()]);
   if (its_version > version) {
-    throw BadEntry{fmt::format("it is of version {}, and this goblin reads version {}", its_version, version), true};
+    throw BadEntry(fmt::format("it is of version {}, and this goblin reads version {}", its_version, version), true);
   }
-  if (its_version < version || bytes.size() < head + tail) throw BadEntry{"it was altered"};
+  if (its_version < version || bytes.size() < head + tail) throw BadEntry("it was altered");
   const std::string_view content = bytes.substr(0, bytes.size() - tail);
   BinaryReader end(std::span(bytes.substr(content.size())), "");
-  if (end.number<std::uint32_t>() != checksum(content)) throw BadEntry{"it was altered"};
+  if (end.number<std::uint32_t>() != checksum(content)) throw BadEntry("it was altered");
   try {
     BinaryReader in(std::span(content.substr(head)), "entry");
     Entry entry;
@@ -127,7 +127,7 @@ Entry entry_of(std::string_view bytes) {
     in.expect(in.left() == 0, "bytes behind its end");
     return entry;
   } catch (const DataError& error) {
-    throw BadEntry{error.reason()};
+    throw BadEntry(error.reason());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "serve/record.hpp"
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,12 @@ struct Entry {
 /// docs/kafka.md has the form.
 [[nodiscard]] std::string bytes_of(const Entry& entry);
 
-/// Bytes that are no entry, or one that this goblin cannot read.
-struct BadEntry {
-  std::string reason;
-  bool is_newer = false;  ///< another goblin can read it
+/// Bytes that are no entry, or one that this goblin cannot read; what() says why.
+class BadEntry : public std::runtime_error {
+ public:
+  explicit BadEntry(const std::string& reason, bool newer = false) : std::runtime_error(reason), is_newer(newer) {}
+
+  bool is_newer;  ///< another goblin can read it
 };
 /// Throws BadEntry.
 [[nodiscard]] Entry entry_of(std::string_view bytes);

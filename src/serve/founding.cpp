@@ -20,7 +20,7 @@ void add(Checksum& checksum, const Bandit& bandit, const Graph& graph) {
     checksum.add_all(graph.weights(user));
     if (bandit.has_user(user)) checksum.add_number(bandit.cluster(user).value_or(0));
   }
-  const BanditOptions options = bandit.options();
+  const BanditOptions& options = bandit.options();
   checksum.add_all(std::span<const double>(options.node_ridges));
   checksum.add_number(options.evidence_per_node);
   checksum.add_number(options.hub.weight);
@@ -56,7 +56,7 @@ std::string fingerprint_of(const Graph& graph) {
 
 std::string founding_of(const Bandit& bandit) {
   const Graph graph = bandit.graph();
-  const BanditOptions options = bandit.options();
+  const BanditOptions& options = bandit.options();
   Checksum checksum;
   add(checksum, bandit, graph);
   if (bandit.rewards() > 0) checksum.add_number(checksum_of_evidence(bandit));

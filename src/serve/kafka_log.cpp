@@ -3,6 +3,7 @@
 #include "serve/log.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -72,12 +73,21 @@ void KafkaLog::make_producer() {
 SharedLog::Place KafkaLog::append(const std::string& bytes) {
   if (rd_kafka_fatal_error(producer_->handle(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) make_producer();
   Delivery delivery;
-  const auto refused = rd_kafka_producev(
-      producer_->handle(), RD_KAFKA_V_TOPIC(options_.address.topic.c_str()), RD_KAFKA_V_PARTITION(options_.partition),
-      RD_KAFKA_V_VALUE(const_cast<char*>(bytes.data()), bytes.size()), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-      RD_KAFKA_V_OPAQUE(&delivery), RD_KAFKA_V_END);
-  if (refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw LogError(fmt::format("{}: cannot be appended to: {}", name_, producer_->words_for(refused)));
+  std::array<rd_kafka_vu_t, 5> message{};
+  message[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+  message[0].u.cstr = options_.address.topic.c_str();
+  message[1].vtype = RD_KAFKA_VTYPE_PARTITION;
+  message[1].u.i32 = options_.partition;
+  message[2].vtype = RD_KAFKA_VTYPE_VALUE;
+  message[2].u.mem = {.ptr = const_cast<char*>(bytes.data()), .size = bytes.size()};
+  message[3].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+  message[3].u.i = RD_KAFKA_MSG_F_COPY;
+  message[4].vtype = RD_KAFKA_VTYPE_OPAQUE;
+  message[4].u.ptr = &delivery;
+  if (rd_kafka_error_t* const refused = rd_kafka_produceva(producer_->handle(), message.data(), message.size())) {
+    const std::string why = producer_->words_for(rd_kafka_error_code(refused));
+    rd_kafka_error_destroy(refused);
+    throw LogError(fmt::format("{}: cannot be appended to: {}", name_, why));
   }
   while (!delivery.done) rd_kafka_poll(producer_->handle(), 100);
   if (delivery.error != RD_KAFKA_RESP_ERR_NO_ERROR) {

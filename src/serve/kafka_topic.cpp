@@ -126,7 +126,7 @@ std::string founding_in(const KafkaAddress& address, const KafkaProperties& prop
     try {
       return entry_of(entries.front().bytes).founding;
     } catch (const BadEntry& bad) {
-      return fmt::format("something that is not goblin's ({})", bad.reason);
+      return fmt::format("something that is not goblin's ({})", bad.what());
     }
   }
   return {};

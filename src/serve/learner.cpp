@@ -17,7 +17,7 @@ Learner::Learner(const Log& log, Fold fold, std::function<void(const Record&)> l
     : log_(log),
       fold_(std::move(fold)),
       learned_record_(std::move(learned_record)),
-      options_(options),
+      options_(std::move(options)),
       learned_(fold_.learned()),
       end_(fold_.learned() + 1),
       next_stop_(options_.stop_every == 0 ? 0 : (learned_ / options_.stop_every + 1) * options_.stop_every),

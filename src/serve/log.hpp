@@ -3,6 +3,7 @@
 #include "serve/record.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -70,7 +71,9 @@ class Store : public Log {
 };
 
 /// Somebody else appended to the log before it was one's turn. Nothing is wrong: look again, and try again.
-struct Overtaken {};
+struct Overtaken : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "another process appended to the log first"; }
+};
 
 /// The log cannot be opened, read or written; what() says which file, why, and what to do.
 class LogError : public std::runtime_error {

@@ -1,5 +1,6 @@
 #include "serve/partition_table.hpp"
 
+#include "goblin/random.hpp"
 #include "serve/checksum.hpp"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ PartitionTable::PartitionTable(std::size_t count, Graph users, std::vector<NodeI
 std::size_t PartitionTable::of(std::string_view user) const {
   if (count_ == 1) return 0;
   if (const auto listed = users_.names().find(user)) return of_[*listed];
-  return checksum_of(user) % count_;
+  return static_cast<std::size_t>(scrambled(checksum_of(user)) % count_);
 }
 
 std::vector<NodeId> spread(std::span<const NodeId> clusters, std::size_t partitions) {

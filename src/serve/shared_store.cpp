@@ -255,15 +255,15 @@ bool SharedStore::read(const SharedLog::Entry& each, Entry& entry) const {
     entry = entry_of(each.bytes);
   } catch (const BadEntry& bad) {
     if (bad.is_newer) {
-      throw LogError(fmt::format("{}: entry {}: {}; use a newer goblin", log_.name(), each.place, bad.reason));
+      throw LogError(fmt::format("{}: entry {}: {}; use a newer goblin", log_.name(), each.place, bad.what()));
     }
     if (each.place == 0) {
       throw LogError(
-          fmt::format("{}: its first entry is not goblin's ({}); name a topic of its own", log_.name(), bad.reason));
+          fmt::format("{}: its first entry is not goblin's ({}); name a topic of its own", log_.name(), bad.what()));
     }
     if (options_.warn) {
       options_.warn(
-          fmt::format("{}: entry {} is passed over, here and by everybody: {}", log_.name(), each.place, bad.reason));
+          fmt::format("{}: entry {} is passed over, here and by everybody: {}", log_.name(), each.place, bad.what()));
     }
     return false;
   }

@@ -21,7 +21,7 @@ void read(std::string_view bytes) {
     // Parts that have their usual value may be written out, and are left out again.
     if (again.size() > bytes.size() || bytes_of(entry_of(again)) != again) std::abort();
   } catch (const BadEntry& bad) {
-    if (bad.reason.empty()) std::abort();
+    if (*bad.what() == '\0') std::abort();
   }
 }
 

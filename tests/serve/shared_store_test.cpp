@@ -80,7 +80,7 @@ TEST(Entry, what_was_altered_is_noticed) {
     FAIL();
   } catch (const BadEntry& bad) {
     EXPECT_TRUE(bad.is_newer);
-    EXPECT_EQ(bad.reason, "it is of version 2, and this goblin reads version 1");
+    EXPECT_STREQ(bad.what(), "it is of version 2, and this goblin reads version 1");
   }
 }
 
