@@ -22,6 +22,7 @@ import threading
 import time
 import urllib.request
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 PATIENCE = 60.0  # seconds
@@ -72,9 +73,9 @@ def free_port() -> int:
 
 
 class Brokers:
-    """So many brokers, each of which is a controller, too."""
+    """So many brokers, each of which is a controller, too. More settings of theirs come behind the usual ones."""
 
-    def __init__(self, libs: Path, folder: Path, count: int = 1) -> None:
+    def __init__(self, libs: Path, folder: Path, count: int = 1, settings: Sequence[str] = ()) -> None:
         self.java = ["java", *JAVA, "-cp", f"{libs}/*"]
         self.folder = folder
         self.ports = [free_port() for _ in range(count)]
@@ -84,7 +85,7 @@ class Brokers:
         self.processes: list[subprocess.Popen[bytes]] = []
         for k, (port, controller) in enumerate(zip(self.ports, controllers, strict=True)):
             (folder / f"broker{k}").mkdir(parents=True)
-            self.settings(k).write_text(
+            self.settings_file(k).write_text(
                 "\n".join(
                     [
                         "process.roles=broker,controller",
@@ -100,11 +101,14 @@ class Brokers:
                         "auto.create.topics.enable=false",
                         "broker.session.timeout.ms=3000",
                         "broker.heartbeat.interval.ms=500",
+                        "group.initial.rebalance.delay.ms=0",
+                        "group.min.session.timeout.ms=1000",
+                        *settings,
                         "",
                     ]
                 )
             )
-            format_it = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self.settings(k))]
+            format_it = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self.settings_file(k))]
             subprocess.run([*self.java, *format_it], check=True, capture_output=True)
         for k in range(count):
             self.processes.append(self.started(k))
@@ -114,12 +118,12 @@ class Brokers:
     def address(self) -> str:
         return "kafka://" + ",".join(f"127.0.0.1:{port}" for port in self.ports)
 
-    def settings(self, k: int) -> Path:
+    def settings_file(self, k: int) -> Path:
         return self.folder / f"broker{k}" / "server.properties"
 
     def started(self, k: int) -> subprocess.Popen[bytes]:
         with open(self.folder / f"broker{k}" / "log", "ab") as log:
-            return subprocess.Popen([*self.java, "kafka.Kafka", str(self.settings(k))], stdout=log, stderr=log)
+            return subprocess.Popen([*self.java, "kafka.Kafka", str(self.settings_file(k))], stdout=log, stderr=log)
 
     def wait(self) -> None:
         end = time.monotonic() + PATIENCE

@@ -1,5 +1,6 @@
--- What wrk sends: wrk ... -s load.lua URL -- KIND KEY USERS CANDIDATES DIMENSION [FIRST LAST]
--- KIND: select, item, reward. Rewards are for the decisions FIRST to LAST, each of them once.
+-- What wrk sends: wrk ... -s load.lua URL -- KIND KEY USERS CANDIDATES DIMENSION THREADS [REWARDS ...]
+-- KIND: select, item, reward. USERS: their names, with commas between them. THREADS: what -t says. REWARDS: g-:1:900 are
+-- the decisions g-1 to g-900, g-0::1:900 those of partition 0; each gets one.
 local threads = 0
 local requests = {}
 local next_one = 1
@@ -32,16 +33,32 @@ end
 
 function init(arguments)
   kind, key = arguments[1], arguments[2]
-  local users, candidates, dimension = tonumber(arguments[3]), tonumber(arguments[4]), tonumber(arguments[5])
+  local candidates, dimension = tonumber(arguments[4]), tonumber(arguments[5])
+  local all = tonumber(arguments[6])
   math.randomseed(number + 1)
+  local users = {}
+  for name in string.gmatch(arguments[3], "[^,]+") do users[#users + 1] = name end
   if kind == "reward" then
-    -- Two threads of wrk share the decisions: one has the odd ones.
-    position, last = tonumber(arguments[6]) + number, tonumber(arguments[7])
     prefix = head(key, "/v1/reward")
+    events = {}
+    local position = 0
+    for k = 7, #arguments do
+      local name, first, last = string.match(arguments[k], "^(.*):(%d+):(%d+)$")
+      for event = tonumber(first), tonumber(last) do
+        if position % all == number then events[#events + 1] = name .. event end
+        position = position + 1
+      end
+    end
+    if #arguments > 7 then -- those of all partitions by turns
+      for k = #events, 2, -1 do
+        local other = math.random(1, k)
+        events[k], events[other] = events[other], events[k]
+      end
+    end
     return
   end
   for k = 1, 200 do
-    local body = string.format('{"user":"%d",%s}', math.random(0, users - 1),
+    local body = string.format('{"user":"%s",%s}', users[math.random(1, #users)],
       kind == "item" and items(candidates) or contexts(candidates, dimension))
     requests[k] = head(key, "/v1/select") .. #body .. "\r\n\r\n" .. body
   end
@@ -49,15 +66,14 @@ end
 
 function request()
   if kind == "reward" then
-    local body = string.format('{"event":"g-%d","reward":%d}', position, position % 2)
-    position = position + 2
-    if position > last then position = last end
+    local event = events[next_one]
+    if next_one < #events then next_one = next_one + 1 end
+    local body = string.format('{"event":"%s","reward":%d}', event, #event % 2)
     return prefix .. #body .. "\r\n\r\n" .. body
   end
   next_one = next_one % #requests + 1
   return requests[next_one]
 end
-
 
 function done(summary, latency)
   io.write(string.format(

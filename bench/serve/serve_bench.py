@@ -23,6 +23,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).parent
 KEY = "benchmark-key"
 USERS, CANDIDATES, DIMENSION = 80, 25, 25
+CONNECTIONS, THREADS = 128, 2  # of wrk
 # name, kind of load, options of the server, share of the constant answer that is asked for, and p99 in milliseconds
 CALLS = [
     ("select, durable before the answer", "select", [], 0.35, 10),
@@ -30,6 +31,11 @@ CALLS = [
     ("select by item ids, durable", "item", [], 0.50, 10),
     ("reward, durable", "reward", [], 0.50, 10),
 ]
+
+
+def processor_seconds(process):
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Server:
@@ -45,8 +51,7 @@ class Server:
         raise SystemExit(f"{command[0]} did not start")
 
     def processor_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process.pid)
 
     def stop(self):
         self.process.terminate()
@@ -62,31 +67,29 @@ def running(command):
         server.stop()
 
 
-def load(server, kind, seconds, *rest):
+def start_load(server, kind, seconds, share=1, users=None, rewards=()):
+    """Starts wrk, with one of `share` equal parts of the connections."""
+    threads = max(1, THREADS // share)
+    command = ["wrk", f"-t{threads}", f"-c{CONNECTIONS // share}", f"-d{seconds}s", "-s", HERE / "load.lua"]
+    command += [f"{server.address}/v1/select", "--", kind, KEY, ",".join(users or map(str, range(USERS)))]
+    command += [CANDIDATES, DIMENSION, threads, *rewards]
+    return subprocess.Popen([str(each) for each in command], stdout=subprocess.PIPE, text=True)
+
+
+def end_load(wrk):
+    """What wrk found: requests, microseconds, latency."""
+    out, _ = wrk.communicate()
+    figures = json.loads(out.strip().split("\n")[-1])
+    if wrk.returncode != 0 or figures["errors"] > 0:
+        raise SystemExit(f"{' '.join(wrk.args)[:300]}: {figures['errors']} requests went wrong")
+    return figures
+
+
+def load(server, kind, seconds, rewards=()):
     """Runs wrk; requests a second, latency, and the server's processor time per request."""
     before = server.processor_seconds()
-    out = subprocess.run(
-        [
-            "wrk",
-            "-t2",
-            "-c128",
-            f"-d{seconds}s",
-            "-s",
-            HERE / "load.lua",
-            f"{server.address}/v1/select",
-            "--",
-            kind,
-            KEY,
-            *map(str, (USERS, CANDIDATES, DIMENSION, *rest)),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    figures = json.loads(out.strip().split("\n")[-1])
+    figures = end_load(start_load(server, kind, seconds, rewards=rewards))
     used = server.processor_seconds() - before
-    if figures["errors"] > 0:
-        raise SystemExit(f"{kind}: {figures['errors']} requests went wrong")
     return {
         "per_second": figures["requests"] / figures["microseconds"] * 1e6,
         "p50": figures["p50"],
@@ -95,10 +98,14 @@ def load(server, kind, seconds, *rest):
     }
 
 
-def log_end(server):
+def status(server):
     request = urllib.request.Request(f"{server.address}/v1/status", headers={"Authorization": f"Bearer {KEY}"})
     with urllib.request.urlopen(request) as answer:
-        return json.load(answer)["end"]
+        return json.load(answer)
+
+
+def log_end(server):
+    return status(server)["end"]
 
 
 def write_files(folder):
@@ -150,7 +157,8 @@ def measure(arguments, folder):
                 if kind == "reward":
                     first = log_end(server)
                     load(server, "item", 2 * arguments.seconds)  # decisions, for which rewards then come
-                    figures = load(server, kind, arguments.seconds, first, log_end(server) - 1)
+                    rewards = [f"g-:{first}:{log_end(server) - 1}"]
+                    figures = load(server, kind, arguments.seconds, rewards)
                 else:
                     figures = load(server, kind, arguments.seconds)
             figures["share"] = figures["per_second"] / base["per_second"]

@@ -23,6 +23,14 @@ from ._missing import check_finite
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 5.0  # seconds, doubled from one try to the next
 _LONGEST_RETRY_AFTER = 60.0
+_MOST_MOVES = 3
+
+
+class _Moved(Exception):
+    """Another server is to be asked (307)."""
+
+    def __init__(self, url: str, path: str) -> None:
+        self.url, self.path = url, path
 
 
 class ClientError(RuntimeError):
@@ -101,7 +109,8 @@ class Client:
     decision has an event id, which the client makes where the caller has none: for the same id the server gives the
     same answer, and learns one reward. Other refusals raise ``ClientError``, with what the server says is wrong.
 
-    Any number of threads may share a client. Connections stay open between calls; a call takes a free one.
+    Any number of threads may share a client. Connections stay open between calls; a call takes a free one. A server
+    of several (``--redirect``) may say that another one is to be asked: that is done, with the same key.
 
     Parameters
     ----------
@@ -145,6 +154,8 @@ class Client:
         else:
             context = tls if tls is not None else ssl.create_default_context()
             self._connection = lambda: http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+        self._like: Callable[[str], Client] = lambda url: Client(url, key, timeout, retries, tls)
+        self._others: dict[str, Client] = {}  # where this server has sent us
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self._process = os.getpid()
@@ -162,8 +173,11 @@ class Client:
         """Closes the connections that are free; the client can be used further."""
         with self._lock:
             idle, self._idle = self._idle, []
+            others, self._others = self._others, {}
         for connection in idle:
             connection.close()
+        for other in others.values():
+            other.close()
 
     def select(
         self,
@@ -293,31 +307,52 @@ class Client:
         """What the server is doing: policy, users, rewards, backlog, ..."""
         return _object(self._call("GET", "/v1/status"))
 
-    def log(self, start: int = 1) -> Iterator[dict[str, Any]]:
+    def log(self, start: int = 1, partition: int = 0) -> Iterator[dict[str, Any]]:
         """The log from an offset on, line after line, as ``goblin fit``, ``tune`` and ``evaluate`` read it.
 
         It ends where the log ended when this was called. Lines come as they are read, so memory does not grow with the
         log. A connection that breaks raises ``ClientError``; every line has its ``offset``, so that one can go on.
+        Where the log has several partitions, each is a log of its own.
         """
         if start < 1:
             raise ValueError(f"start: {start} (must be at least 1)")
-        connection, answer, _ = self._send("GET", f"/v1/log?from={int(start)}", None, whole=False)
+        if partition < 0:
+            raise ValueError(f"partition: {partition} (must be at least 0)")
+        path = f"/v1/log?from={int(start)}" + (f"&partition={int(partition)}" if partition else "")
+        client, connection, answer, _ = self._ask("GET", path, None, whole=False)
         try:
             for line in _lines(answer):
                 yield _object(json.loads(line))
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ClientError(f"{self.url}: the log broke off: {_words(error)}") from error
+            raise ClientError(f"{client.url}: the log broke off: {_words(error)}") from error
         finally:
             connection.close()
 
     def _call(self, method: str, path: str, body: Any = None, *, repeatable: bool = True) -> Any:
-        connection, answer, content = self._send(method, path, body, repeatable=repeatable)
-        self._give_back(connection, answer)
+        client, connection, answer, content = self._ask(method, path, body, repeatable=repeatable)
+        client._give_back(connection, answer)
         try:
             return json.loads(content)
         except ValueError:
-            message = f"{self.url}{path}: the answer is not JSON; is that a goblin serve?"
+            message = f"{client.url}{path}: the answer is not JSON; is that a goblin serve?"
             raise ClientError(message, status=answer.status) from None
+
+    def _ask(
+        self, method: str, path: str, body: Any, *, repeatable: bool = True, whole: bool = True
+    ) -> tuple[Client, http.client.HTTPConnection, http.client.HTTPResponse, bytes]:
+        """What ``_send`` gives, of this client or of one for the server that this one was sent to."""
+        client = self
+        for _ in range(1 + _MOST_MOVES):
+            try:
+                return client, *client._send(method, path, body, repeatable=repeatable, whole=whole)
+            except _Moved as moved:
+                path = moved.path
+                if self.url.startswith("https:") and not moved.url.startswith("https:"):
+                    message = f"{self.url} sends us to {moved.url}, which is not encrypted (its --advertise must be https:)"
+                    raise ClientError(message) from None
+                with self._lock:
+                    client = self._others.setdefault(moved.url, self._like(moved.url))
+        raise ClientError(f"{self.url}: servers send each other's callers around; the last one was to be {client.url}")
 
     def _send(
         self, method: str, path: str, body: Any, *, repeatable: bool = True, whole: bool = True
@@ -350,6 +385,10 @@ class Client:
                 if answer.status < 300:
                     return connection, answer, received
                 self._give_back(connection, answer)
+                location = urlsplit(answer.getheader("Location") or "")
+                if answer.status == 307 and location.scheme in ("http", "https") and location.hostname:
+                    where = f"{location.scheme}://{location.netloc}"
+                    raise _Moved(where, location.path + (f"?{location.query}" if location.query else ""))
                 undone = answer.status in (429, 503)
                 if tries == self._retries or not (undone or (repeatable and answer.status >= 500)):
                     raise _problem(answer.status, _fields(received), answer)

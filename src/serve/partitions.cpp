@@ -39,6 +39,7 @@ void Partitions::have(std::set<std::size_t> wanted) {
     const std::lock_guard lock(mutex_);
     wanted_ = std::move(wanted);
     asked_ = true;
+    failure_ = nullptr;
     next_try_ = {};
   }
   changed_.notify_all();

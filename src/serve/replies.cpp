@@ -48,8 +48,9 @@ std::vector<Result<Accepted>> accepted_of(const Result<Reply>& answer, std::size
   constexpr int good = 200;
   if (reply == nullptr || reply->status != good) return Results(count, accepted_of(answer));
   try {
+    const json body = json::parse(reply->body);
     Results results;
-    for (const json& one : json::parse(reply->body).at("results")) {
+    for (const json& one : body.at("results")) {
       results.push_back(accepted_in(one, one.at("status").get<int>()));
     }
     if (results.size() == count) return results;

@@ -12,6 +12,11 @@
 namespace goblin::serve {
 namespace {
 
+Problem unknown(std::string_view event) {
+  return refusals::unknown_event(
+      fmt::format("event: \"{}\" (must be a decision of this server that is still in its log)", event));
+}
+
 /// Rewards on their way to the disk, each with its own result.
 class RewardsWrite final : public Write {
  public:
@@ -65,21 +70,18 @@ class RewardsWrite final : public Write {
       return Accepted{.offset = transaction.put_to_learn(std::move(record))};
     }
     auto found = transaction.store().find(request.event);
-    if (!found) {
-      return refusals::unknown_event(
-          fmt::format("event: \"{}\" (must be a decision of this server that is still in its log)", request.event));
-    }
+    if (!found) return unknown(state_.outward(request.event));
     if (found->reward && !found->expired) {
       if (*found->reward == request.reward) return Accepted{.offset = found->reward_offset, .repeated = true};
       return refusals::other_reward(
           fmt::format("reward: {} for event \"{}\" (must be {}, which it has since offset {})", request.reward,
-                      request.event, *found->reward, found->reward_offset));
+                      state_.outward(request.event), *found->reward, found->reward_offset));
     }
     const std::int64_t age = transaction.store().now() - found->decision.time;
     if (found->expired || age > state_.options.horizon.count()) {
-      return refusals::past_horizon(
-          fmt::format("event: \"{}\" was decided {:g} s ago (must be at most {:g}, the horizon)", request.event,
-                      static_cast<double>(age) / 1e3, static_cast<double>(state_.options.horizon.count()) / 1e3));
+      return refusals::past_horizon(fmt::format(
+          "event: \"{}\" was decided {:g} s ago (must be at most {:g}, the horizon)", state_.outward(request.event),
+          static_cast<double>(age) / 1e3, static_cast<double>(state_.options.horizon.count()) / 1e3));
     }
     if (auto problem = state_.check_backlog(transaction.to_learn())) return *problem;
     record.decision = found->decision.offset;
@@ -104,8 +106,11 @@ std::optional<Problem> prepare(const Service::State& state, RewardRequest& reque
     if (!request.user.empty() || !request.context.empty() || !request.item.empty()) {
       return refusals::invalid("event: beside a user, context or item (must be one or the other)");
     }
-    if (state.options.partitions > 1) request.event = without_partition(std::move(request.event));
-    return state.check_name("event", request.event);
+    if (auto problem = state.check_name("event", request.event)) return problem;
+    auto inward = state.inward(request.event);
+    if (!inward) return unknown(request.event);
+    request.event = std::move(*inward);
+    return std::nullopt;
   }
   if (auto problem = state.check_name("user", request.user)) return problem;
   if (!request.item.empty()) {

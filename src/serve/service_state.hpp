@@ -69,6 +69,12 @@ struct Service::State {
   [[nodiscard]] std::string outward(std::string event) const {
     return options.partitions == 1 ? std::move(event) : with_partition(std::move(event), options.partition);
   }
+  /// What they call a decision, as it is called here; nothing if the name is one that another partition gave.
+  [[nodiscard]] std::optional<std::string> inward(std::string event) const {
+    if (options.partitions == 1 || !event.starts_with("g-")) return event;
+    if (partition_of_event(event) != options.partition) return std::nullopt;
+    return without_partition(std::move(event));
+  }
 
   ServiceOptions options;
   Doorbell doorbell;

@@ -22,12 +22,13 @@ def free_port() -> int:
 
 
 class Server:
-    """A server on a port that is free, with a log in a folder; ready when it is made."""
+    """A server on a port that is free, with a log in a folder; ready when it is made. In its arguments {port} is that
+    port."""
 
     def __init__(self, command: Path, folder: Path, *arguments: str) -> None:
-        self.arguments = [str(command), "serve", *arguments]
         self.log = folder / "server.log"
         self.port = free_port()
+        self.arguments = [str(command), "serve", *(each.replace("{port}", str(self.port)) for each in arguments)]
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 

@@ -334,6 +334,34 @@ def test_the_log_comes_line_by_line(server: FakeServer) -> None:
         list(client.log())
 
 
+def test_another_server_is_asked_where_one_says_so(server: FakeServer) -> None:
+    other = FakeServer()
+    moved = (307, {"Location": f"{other.url}/v1/select"}, {"partition": 1, "server": other.url})
+    server.answers = [lambda _: moved]
+    decided = {"event": "e", "arm": 1, "scores": [0, 1], "probability": 1, "offset": 7}
+    other.answers = [lambda _: (200, {}, decided)]
+    try:
+        with goblin.Client(server.url, key="secret") as client:
+            for _ in range(2):
+                assert client.select("ann", [[1.0], [2.0]], event="e").offset == 7
+        assert [request.path for request in other.requests] == ["/v1/select"] * 2
+        assert other.requests[0].body == server.requests[0].body
+        assert other.requests[0].headers["Authorization"] == "Bearer secret"
+        assert len({request.connection for request in other.requests}) == 1, "its connections stay open, too"
+        # A log is read where its partition is.
+        server.answers = [lambda _: (307, {"Location": f"{other.url}/v1/log?from=3&partition=1"}, {})]
+        other.answers = [lambda _: (200, {}, b'{"offset":3}\n')]
+        assert list(goblin.Client(server.url).log(3, partition=1)) == [{"offset": 3}]
+        assert server.requests[-1].path == other.requests[-1].path == "/v1/log?from=3&partition=1"
+        # Two that each think that the other one knows.
+        other.answers = [lambda _: (307, {"Location": f"{server.url}/v1/select"}, {})]
+        server.answers = [lambda _: moved]
+        with pytest.raises(goblin.ClientError, match="send each other's callers around"):
+            goblin.Client(server.url).select("ann", [[1.0]])
+    finally:
+        other.close()
+
+
 def test_https_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     files = ["-addext", "subjectAltName=DNS:localhost", "-keyout", tmp_path / "key", "-out", tmp_path / "certificate"]

@@ -315,3 +315,173 @@ def test_what_does_not_fit_is_named(serve: Serve, brokers: Brokers, topic: str, 
     assert "begins with gob.lin of dimension 3" in described.stdout + described.stderr
     again = subprocess.run([os.environ["GOBLIN_COMMAND"], "topic", "create", topic], capture_output=True, text=True)
     assert again.returncode == 1 and "is there already; 'goblin topic describe" in again.stderr
+
+
+PARTITIONS = 3
+CLUSTER_OF = [k // 2 for k in range(12)]
+EDGES = [(f"u{k}", f"u{(k + step) % 12}") for k in range(12) for step in (1, 3)]
+
+
+class Group:
+    """Servers over a topic with several partitions: those of a group share them."""
+
+    def __init__(self, serve: Serve, command: Path, address: str, folder: Path, replicas: int) -> None:
+        self.serve, self.address, self.folder = serve, address, folder
+        labels = folder / "clusters.tsv"
+        labels.write_text("".join(f"u{k}\t{cluster}\n" for k, cluster in enumerate(CLUSTER_OF)))
+        made = ["--partitions", str(PARTITIONS), "--graph", folder / "edges.tsv", "--labels", labels]
+        made += ["--table", folder / "table.tsv", "--replicas", str(replicas)]
+        subprocess.run([command, "topic", "create", address, *map(str, made)], check=True)
+        rows = [line.split("\t") for line in (folder / "table.tsv").read_text().splitlines()]
+        self.partition_of = {user: int(partition) for user, partition in rows if not user.startswith("#")}
+        (folder / "kafka.conf").write_text("session.timeout.ms=2000\nheartbeat.interval.ms=300\n")
+
+    def start(self, name: str, group: str | None = None, *arguments: str) -> Server:
+        options = ["--labels", str(self.folder / "clusters.tsv"), "--table", str(self.folder / "table.tsv")]
+        options += ["--kafka", str(self.folder / "kafka.conf")]
+        if group is not None:
+            options += ["--replica-group", group, "--advertise", "http://127.0.0.1:{port}"]
+        return self.serve(name, *options, *arguments, policy="gob.lin.block", log=self.address)
+
+    def here(self, server: Server) -> set[int]:
+        """The partitions that a server has."""
+        return {row["partition"] for row in goblin.Client(server.url).status()["partitions"] if row["here"]}
+
+    def wait_until_shared(self, *servers: Server) -> list[set[int]]:
+        """Until each partition is with one of them, and all of them know it."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            have = [self.here(server) for server in servers]
+            if sorted(partition for some in have for partition in some) == list(range(PARTITIONS)):
+                owner = {partition: servers[k].url for k, some in enumerate(have) for partition in some}
+                rows = [row for server in servers for row in goblin.Client(server.url).status()["partitions"]]
+                if all(row.get("server") == owner[row["partition"]] for row in rows):
+                    return have
+            assert time.monotonic() < end, have
+            time.sleep(0.05)
+
+    def check(self, oracle: Server, servers: list[Server], acknowledged: list[dict[str, float]]) -> None:
+        """The logs, which `oracle` has whole, hold what was acknowledged, once; and whoever has a partition has the
+        scores of one bandit that learned its log in order."""
+        rows: dict[int, list[dict[str, Any]]] = {}
+        ends = {}
+        for partition in range(PARTITIONS):
+            with urllib.request.urlopen(f"{oracle.url}/v1/log?from=1&partition={partition}") as answer:
+                rows[partition] = [json.loads(line) for line in answer.read().splitlines()]
+            ends[partition] = max((row["offset"] for row in rows[partition]), default=0)
+        rewards = [row for some in rows.values() for row in some if "reward" in row]
+        known = {row["event"]: row["reward"] for row in rewards}
+        assert len(known) == len(rewards), "a decision was rewarded twice"
+        for some in acknowledged:
+            missing = {event: reward for event, reward in some.items() if known.get(event) != reward}
+            assert not missing
+        candidates = np.random.default_rng(1).normal(size=(5, 3))
+        clients = [goblin.Client(server.url) for server in servers]
+        for partition, learned in rows.items():
+            bandit = goblin.GobLinBlock(EDGES, dimension=3, clusters={f"u{k}": c for k, c in enumerate(CLUSTER_OF)})
+            for row in learned:
+                assert self.partition_of[row["user"]] == partition
+                bandit.update(row["user"], row["contexts"][row["action"]], row["reward"])
+            for user in (user for user, its in self.partition_of.items() if its == partition):
+                expected = bandit.scores(user, candidates).score
+                for client in clients:
+                    decided = client.select(user, candidates, after=ends[partition] or None)
+                    np.testing.assert_allclose(decided.scores, expected, rtol=1e-8, atol=1e-8)
+        for client in clients:
+            assert not client.status()["trouble"]
+
+
+@pytest.fixture
+def group(serve: Serve, command: Path, brokers: Brokers, topic: str, tmp_path: Path) -> Group:
+    return Group(serve, command, f"{topic}-shared", tmp_path, COUNT)
+
+
+def test_servers_share_the_partitions_of_a_topic(group: Group) -> None:
+    one, two, other = group.start("one", "a"), group.start("two", "a"), group.start("other", "b")
+    have = group.wait_until_shared(one, two)
+    assert all(have), "each has some of them"
+    assert group.here(other) == set(range(PARTITIONS)), "another group has all of them, too"
+    traffic = [Traffic(server.url, k) for k, server in enumerate((one, two, other))]
+    time.sleep(3)
+    third = group.start("three", "a")  # takes over some of them, under load
+    while not group.here(third):
+        time.sleep(0.05)
+    time.sleep(1)
+    acknowledged = [each.end() for each in traffic]
+    assert min(map(len, acknowledged)) > 20
+    group.wait_until_shared(one, two, third)
+    whole = group.start("whole")  # in no group, with an empty store
+    group.check(whole, [one, two, third, other, whole], acknowledged)
+    for server in (one, two, third, other, whole):
+        server.stop()
+
+
+def test_partitions_of_a_server_that_is_killed_or_frozen_go_to_the_others(group: Group) -> None:
+    one, two, other = group.start("one", "a"), group.start("two", "a"), group.start("other", "b")
+    group.wait_until_shared(one, two)
+    traffic = [Traffic(server.url, k) for k, server in enumerate((one, other, one))]
+    time.sleep(1)
+    two.kill()
+    end = time.monotonic() + PATIENCE
+    while group.here(one) != set(range(PARTITIONS)):
+        assert time.monotonic() < end, "its partitions go to the one that is left"
+        time.sleep(0.05)
+    two.start()
+    group.wait_until_shared(one, two)
+    time.sleep(0.5)
+    two.process.send_signal(signal.SIGSTOP)
+    while group.here(one) != set(range(PARTITIONS)):
+        assert time.monotonic() < end, "so they do if it is frozen for longer than the session may be silent"
+        time.sleep(0.05)
+    time.sleep(0.5)
+    two.process.send_signal(signal.SIGCONT)
+    group.wait_until_shared(one, two)
+    acknowledged = [each.end() for each in traffic]
+    assert min(map(len, acknowledged)) > 20
+    group.check(group.start("whole"), [one, two, other], acknowledged)
+
+
+def test_what_does_not_fit_partitions_is_named(group: Group, serve: Serve, command: Path, tmp_path: Path) -> None:
+    def said(name: str, *arguments: str, policy: str = "gob.lin.block") -> str:
+        with pytest.raises(pytest.fail.Exception) as failure:
+            serve(name, *arguments, policy=policy, log=group.address)
+        return str(failure.value)
+
+    clusters = ["--labels", str(tmp_path / "clusters.tsv")]
+    assert "has 3 partitions (must have 1 for gob.lin" in said("a", policy="gob.lin")
+    assert "there is none, and so cluster 0 has users of the partitions" in said("b", *clusters)
+    (tmp_path / "small.tsv").write_text("u0\t0\nstranger\t1\n")
+    assert "has 1 users that are not in the graph" in said("c", *clusters, "--table", str(tmp_path / "small.tsv"))
+    (tmp_path / "wide.tsv").write_text("".join(f"u{k}\t{k // 2}\n" for k in range(12)))
+    assert "partition '3' (must be a whole number below 3" in said("d", *clusters, "--table", str(tmp_path / "wide.tsv"))
+    group.start("one").stop()
+    # Another table is another log: users would be elsewhere than their rewards.
+    other = {"0": "1", "1": "0", "2": "2"}
+    rows = [line.split("\t") for line in (tmp_path / "table.tsv").read_text().splitlines() if line[0] != "#"]
+    (tmp_path / "other.tsv").write_text("".join(f"{user}\t{other[partition]}\n" for user, partition in rows))
+    assert "another topic" in said("e", *clusters, "--table", str(tmp_path / "other.tsv"))
+
+
+def test_wrong_credentials_are_named(brokers: Brokers, command: Path, source: Path, tmp_path: Path) -> None:
+    libs = libraries(source / "build" / "kafka")
+    jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    own = [
+        "listener.security.protocol.map=PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms=PLAIN",
+        "sasl.mechanism.inter.broker.protocol=PLAIN",
+        f'listener.name.plaintext.plain.sasl.jaas.config={jaas} username="broker" password="one" '
+        'user_broker="one" user_goblin="right";',
+    ]
+    guarded = Brokers(libs, tmp_path / "guarded", settings=own)
+    try:
+        (tmp_path / "right").write_text(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=goblin\nsasl.password=right\n"
+        )
+        (tmp_path / "wrong").write_text((tmp_path / "right").read_text().replace("right", "wrong"))
+        make = [command, "topic", "create", f"{guarded.address}/clicks", "--kafka"]
+        refused = subprocess.run([*make, tmp_path / "wrong"], capture_output=True, text=True)
+        assert refused.returncode == 1 and "uthentication" in refused.stderr and "--kafka" in refused.stderr
+        assert "wrong" not in refused.stderr.replace(str(tmp_path), ""), "no password is said"
+        subprocess.run([*make, tmp_path / "right"], check=True)
+    finally:
+        guarded.stop()

@@ -156,7 +156,9 @@ TEST_P(HttpPartitionsTest, each_answers_for_all_users) {
       EXPECT_FALSE(taught.json()["repeated"].get<bool>());
       EXPECT_TRUE(two().call("POST", "/v1/reward", {{"event", event}, {"reward", 1}}).json()["repeated"].get<bool>());
       EXPECT_EQ(two().call("POST", "/v1/reward", {{"event", event}, {"reward", 0}}).problem(), "other-reward");
-      EXPECT_EQ(server->call("POST", "/v1/rank", select_of(user)).json()["ranked"].size(), 1);
+      json best = select_of(user);
+      best["k"] = 2;
+      EXPECT_EQ(server->call("POST", "/v1/rank", best).json()["ranked"].size(), 2);
       wait_until_learned();
       const HttpAnswer seen = server->call("GET", fmt::format("/v1/users/{}", user));
       EXPECT_EQ(seen.status, 200) << seen.body;
@@ -166,7 +168,16 @@ TEST_P(HttpPartitionsTest, each_answers_for_all_users) {
     }
   }
   EXPECT_EQ(one().call("POST", "/v1/reward", {{"event", "g-1:999"}, {"reward", 1}}).problem(), "unknown-event");
-  EXPECT_EQ(one().call("POST", "/v1/reward", {{"event", "g-7:1"}, {"reward", 1}}).problem(), "unknown-event");
+  // Offsets are those of a partition: there is a decision 2 in each, and this is none of them.
+  ASSERT_EQ(one().call("POST", "/v1/reward", {{"event", "g-0:2"}, {"reward", 1}}).status, 200);
+  for (const char* none : {"g-7:2", "g-2", "g-:2"}) {
+    const json reward = {{"event", none}, {"reward", 1}};
+    EXPECT_EQ(one().call("POST", "/v1/reward", reward).problem(), "unknown-event") << none;
+    EXPECT_EQ(one().call("POST", "/v1/reward", reward, "Goblin-Partition: 0\r\n").problem(), "unknown-event") << none;
+  }
+  const HttpAnswer other =
+      one().call("POST", "/v1/reward", {{"event", "g-1:2"}, {"reward", 1}}, "Goblin-Partition: 0\r\n");
+  EXPECT_EQ(other.problem(), "unknown-event");
   EXPECT_EQ(one().call("POST", "/v1/reward", {{"event", "nobody's"}, {"reward", 1}}).problem(), "unknown-event");
 }
 
@@ -205,7 +216,8 @@ TEST_P(HttpPartitionsTest, rewards_are_sent_where_they_belong_and_keep_their_ord
   const HttpAnswer answer = one().call("POST", "/v1/rewards", sent);
   ASSERT_EQ(answer.status, 200) << answer.body;
   std::vector<int> statuses;
-  for (const json& result : answer.json()["results"]) statuses.push_back(result["status"]);
+  const json results = answer.json()["results"];
+  for (const json& result : results) statuses.push_back(result["status"]);
   EXPECT_EQ(statuses, (std::vector{200, 404, 200, 400, 200, 200, 200, 409})) << answer.body;
   wait_until_learned();
   EXPECT_EQ(one().partitions->at(0)->status().rewards, 2);
@@ -288,7 +300,9 @@ TEST_P(HttpPartitionsTest, scores_are_those_of_one_process) {
       std::sort(sorted.rbegin(), sorted.rend());
       return sorted[0] - sorted[1] < 1e-7;
     }();
-    if (!is_close) EXPECT_EQ(arm, expected.arm) << round;
+    if (!is_close) {
+      EXPECT_EQ(arm, expected.arm) << round;
+    }
     const double reward = static_cast<double>(round % 5) - 1.0;
     const json taught = {{"event", decided.json()["event"]}, {"reward", reward}};
     ASSERT_EQ(servers_[(round / 2) % 2].call("POST", "/v1/reward", taught).status, 200);
