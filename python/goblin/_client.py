@@ -26,7 +26,7 @@ _LONGEST_RETRY_AFTER = 60.0
 _MOST_MOVES = 3
 
 
-class _Moved(Exception):
+class _MovedError(Exception):
     """Another server is to be asked (307)."""
 
     def __init__(self, url: str, path: str) -> None:
@@ -345,11 +345,11 @@ class Client:
         for _ in range(1 + _MOST_MOVES):
             try:
                 return client, *client._send(method, path, body, repeatable=repeatable, whole=whole)
-            except _Moved as moved:
+            except _MovedError as moved:
                 path = moved.path
                 if self.url.startswith("https:") and not moved.url.startswith("https:"):
-                    message = f"{self.url} sends us to {moved.url}, which is not encrypted (its --advertise must be https:)"
-                    raise ClientError(message) from None
+                    unsafe = f"{self.url} sends us to {moved.url}, which is not encrypted"
+                    raise ClientError(f"{unsafe} (its --advertise must be https:)") from None
                 with self._lock:
                     client = self._others.setdefault(moved.url, self._like(moved.url))
         raise ClientError(f"{self.url}: servers send each other's callers around; the last one was to be {client.url}")
@@ -388,7 +388,7 @@ class Client:
                 location = urlsplit(answer.getheader("Location") or "")
                 if answer.status == 307 and location.scheme in ("http", "https") and location.hostname:
                     where = f"{location.scheme}://{location.netloc}"
-                    raise _Moved(where, location.path + (f"?{location.query}" if location.query else ""))
+                    raise _MovedError(where, location.path + (f"?{location.query}" if location.query else ""))
                 undone = answer.status in (429, 503)
                 if tries == self._retries or not (undone or (repeatable and answer.status >= 500)):
                     raise _problem(answer.status, _fields(received), answer)

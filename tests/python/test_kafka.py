@@ -453,7 +453,8 @@ def test_what_does_not_fit_partitions_is_named(group: Group, serve: Serve, comma
     (tmp_path / "small.tsv").write_text("u0\t0\nstranger\t1\n")
     assert "has 1 users that are not in the graph" in said("c", *clusters, "--table", str(tmp_path / "small.tsv"))
     (tmp_path / "wide.tsv").write_text("".join(f"u{k}\t{k // 2}\n" for k in range(12)))
-    assert "partition '3' (must be a whole number below 3" in said("d", *clusters, "--table", str(tmp_path / "wide.tsv"))
+    too_wide = said("d", *clusters, "--table", str(tmp_path / "wide.tsv"))
+    assert "partition '3' (must be a whole number below 3" in too_wide
     group.start("one").stop()
     # Another table is another log: users would be elsewhere than their rewards.
     other = {"0": "1", "1": "0", "2": "2"}
