@@ -115,13 +115,20 @@ void check_shared_log_options(const SharedLogRequest& request) {
 }
 
 serve::PartitionTable read_partition_table(const std::string& path, const Graph& graph, std::size_t count) {
-  auto [users, labels] = read_label_file(path, graph);
-  if (users.node_count() != graph.node_count()) {
-    throw std::invalid_argument(fmt::format(
-        "{}: has {} users that are not in the graph, \"{}\" first (must be made from the same graph: 'goblin "
-        "topic create --table' writes it)",
-        path, users.node_count() - graph.node_count(), users.names()[graph.node_count()]));
-  }
+  const auto [listed, labels] = read_label_file(path, Graph());
+  const auto refuse_strangers = [&](const Graph& some, const Graph& others, std::string_view what) {
+    std::vector<std::string_view> strangers;
+    for (std::size_t user = 0; user < some.node_count(); ++user) {
+      if (!others.names().find(some.names()[user])) strangers.push_back(some.names()[user]);
+    }
+    if (strangers.empty()) return;
+    throw std::invalid_argument(
+        fmt::format("{}: {} {}, \"{}\" first (must be made from the same graph: 'goblin topic create "
+                    "--table' writes it)",
+                    path, what, strangers.size(), strangers.front()));
+  };
+  refuse_strangers(listed, graph, "users who are not in the graph:");
+  refuse_strangers(graph, listed, "users of the graph are missing:");
   std::vector<NodeId> partition_of;
   for (std::size_t label = 0; label < labels.clusters.size(); ++label) {
     const auto partition = number_named(labels.clusters[label]);
@@ -133,8 +140,10 @@ serve::PartitionTable read_partition_table(const std::string& path, const Graph&
     partition_of.push_back(static_cast<NodeId>(*partition));
   }
   std::vector<NodeId> of;
-  of.reserve(labels.of.size());
-  for (const NodeId label : labels.of) of.push_back(partition_of[label]);
+  of.reserve(graph.node_count());
+  for (std::size_t user = 0; user < graph.node_count(); ++user) {
+    of.push_back(partition_of[labels.of[*listed.names().find(graph.names()[user])]]);
+  }
   return {count, graph, std::move(of)};
 }
 

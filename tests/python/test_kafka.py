@@ -451,7 +451,11 @@ def test_what_does_not_fit_partitions_is_named(group: Group, serve: Serve, comma
     assert "has 3 partitions (must have 1 for gob.lin" in said("a", policy="gob.lin")
     assert "there is none, and so cluster 0 has users of the partitions" in said("b", *clusters)
     (tmp_path / "small.tsv").write_text("u0\t0\nstranger\t1\n")
-    assert "has 1 users that are not in the graph" in said("c", *clusters, "--table", str(tmp_path / "small.tsv"))
+    small = said("c", *clusters, "--table", str(tmp_path / "small.tsv"))
+    assert 'users who are not in the graph: 1, "stranger" first (must be made from the same graph' in small
+    (tmp_path / "short.tsv").write_text("u0\t0\n")
+    short = said("c", *clusters, "--table", str(tmp_path / "short.tsv"))
+    assert 'users of the graph are missing: 11, "u1" first (must be made from the same graph' in short
     (tmp_path / "wide.tsv").write_text("".join(f"u{k}\t{k // 2}\n" for k in range(12)))
     too_wide = said("d", *clusters, "--table", str(tmp_path / "wide.tsv"))
     assert "partition '3' (must be a whole number below 3" in too_wide
