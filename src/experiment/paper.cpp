@@ -64,6 +64,8 @@ const Sizes quick{.rounds = 2'000,
                   .cluster_counts = {10, 50, 200}};
 
 constexpr double curve_payoff_noise = 0.25;
+/// Evaluation seeds that every setting of the grid plays, for the best in hindsight.
+constexpr std::size_t first_heat_seeds = 3;
 
 /// Each number as the given field of a grouping.
 std::vector<Grouping> groupings_of(const std::vector<std::size_t>& numbers, std::size_t Grouping::*field,
@@ -159,7 +161,8 @@ class Planner {
             .evaluation_seeds = seeds_from(1, options_.seeds.value_or(seeds)),
             .tuning_rounds = rounds_ / 2,
             .rounds = rounds_,
-            .finalists = sizes_.finalists};
+            .finalists = sizes_.finalists,
+            .first_heat_seeds = first_heat_seeds};
   }
 
   [[nodiscard]] Study theorem(std::string_view name, std::string_view title, Condition condition) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ std::size_t finalist_count(const Study& study, const Contender& contender) {
 }
 
 /// How many tuning seeds all settings play; the others are for the best of them.
-std::size_t first_heat_seeds(const Study& study) {
+std::size_t first_tuning_seeds(const Study& study) {
   return study.in_heats ? std::min<std::size_t>(1, study.tuning_seeds.size()) : study.tuning_seeds.size();
 }
 
@@ -101,12 +102,62 @@ class Tuning {
   }
   [[nodiscard]] std::span<const std::uint64_t> seeds_of(std::size_t heat) const {
     const std::span<const std::uint64_t> seeds = study_.tuning_seeds;
-    return heat == 0 ? seeds.first(first_heat_seeds(study_)) : seeds.subspan(first_heat_seeds(study_));
+    return heat == 0 ? seeds.first(first_tuning_seeds(study_)) : seeds.subspan(first_tuning_seeds(study_));
   }
 
   const Study& study_;
   const Contender& contender_;
   std::vector<Tried> tried_;
+};
+
+/// How many finalists behind the first play all evaluation seeds.
+std::size_t hindsight_size(std::size_t others) {
+  constexpr std::size_t fewest = 3;
+  return std::min(others, std::max(fewest, (others + 2) / 3));
+}
+
+/// The finalists of one contender on the evaluation seeds.
+class Evaluation {
+ public:
+  Evaluation(const Study& study, Entry& entry) : study_(study), entry_(entry) {
+    for (std::size_t k = 1; k < entry.finalists.size(); ++k) best_.push_back(k);
+  }
+
+  void add_cells(std::size_t heat, std::vector<Cell>& cells) const {
+    for_each(heat, [&](const Finalist& finalist, std::uint64_t seed) {
+      cells.push_back({&study_.condition, finalist.setting, seed, study_.rounds});
+    });
+  }
+  /// In the order of the cells.
+  void take(std::size_t heat, Dealer& outcomes) {
+    for_each(heat, [&](Finalist& finalist, std::uint64_t) { finalist.outcomes.push_back(outcomes.next()); });
+    if (heat > 0) return;
+    std::vector<double> means(entry_.finalists.size());
+    for (const std::size_t k : best_) means[k] = entry_.finalists[k].estimate().mean;
+    std::stable_sort(best_.begin(), best_.end(), [&](std::size_t a, std::size_t b) { return means[a] > means[b]; });
+  }
+
+ private:
+  /// Calls visit(finalist, seed) for what a heat has.
+  template <typename Visit>
+  void for_each(std::size_t heat, Visit visit) const {
+    const std::span<const std::uint64_t> seeds = study_.evaluation_seeds;
+    const std::size_t first =
+        study_.first_heat_seeds == 0 ? seeds.size() : std::min(study_.first_heat_seeds, seeds.size());
+    if (heat == 0) {
+      for (const std::uint64_t seed : seeds) visit(entry_.finalists.front(), seed);
+    }
+    const std::size_t count = heat == 0 ? best_.size() : hindsight_size(best_.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      for (const std::uint64_t seed : heat == 0 ? seeds.first(first) : seeds.subspan(first)) {
+        visit(entry_.finalists[best_[k]], seed);
+      }
+    }
+  }
+
+  const Study& study_;
+  Entry& entry_;
+  std::vector<std::size_t> best_;  // places of all finalists behind the first, the best so far first
 };
 
 std::vector<Tuning> tunings_of(std::span<const Study> studies) {
@@ -148,8 +199,9 @@ Estimate Finalist::estimate() const {
 }
 
 const Finalist& Entry::hindsight() const {
-  return *std::max_element(finalists.begin(), finalists.end(),
-                           [](const Finalist& a, const Finalist& b) { return a.estimate().mean < b.estimate().mean; });
+  return *std::max_element(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+    return std::pair(a.outcomes.size(), a.estimate().mean) < std::pair(b.outcomes.size(), b.estimate().mean);
+  });
 }
 
 const Entry& StudyResult::entry(std::string_view name) const {
@@ -164,8 +216,11 @@ std::size_t cell_count(std::span<const Study> studies) {
   std::size_t count = 0;
   for (std::size_t heat = 0; heat < heats; ++heat) count += tuning_cells(tunings, heat).size();
   for (const Study& study : studies) {
+    const std::size_t seeds = study.evaluation_seeds.size();
+    const std::size_t first = study.first_heat_seeds == 0 ? seeds : std::min(study.first_heat_seeds, seeds);
     for (const Contender& contender : study.contenders) {
-      count += finalist_count(study, contender) * study.evaluation_seeds.size();
+      const std::size_t others = finalist_count(study, contender) - 1;
+      count += seeds + others * first + hindsight_size(others) * (seeds - first);
     }
   }
   return count;
@@ -193,30 +248,23 @@ std::optional<std::vector<StudyResult>> run_studies(std::span<const Study> studi
 
   auto tuned = tunings.begin();
   std::vector<StudyResult> results;
-  std::vector<Cell> cells;
   for (const Study& study : studies) {
-    StudyResult result{.study = study, .entries = {}};
+    results.push_back({.study = study, .entries = {}});
     for (const Contender& contender : study.contenders) {
-      result.entries.push_back({.name = contender.name, .finalists = (tuned++)->finalists()});
-      for (const Finalist& finalist : result.entries.back().finalists) {
-        for (const std::uint64_t seed : study.evaluation_seeds) {
-          cells.push_back({&study.condition, finalist.setting, seed, study.rounds});
-        }
-      }
+      results.back().entries.push_back({.name = contender.name, .finalists = (tuned++)->finalists()});
     }
-    results.push_back(std::move(result));
   }
-  auto outcomes = run_cells(cells, store, options);
-  if (!outcomes) return std::nullopt;
-  Dealer evaluated(std::move(*outcomes));
+  std::vector<Evaluation> evaluations;
   for (StudyResult& result : results) {
-    for (Entry& entry : result.entries) {
-      for (Finalist& finalist : entry.finalists) {
-        for (std::size_t k = 0; k < result.study.evaluation_seeds.size(); ++k) {
-          finalist.outcomes.push_back(evaluated.next());
-        }
-      }
-    }
+    for (Entry& entry : result.entries) evaluations.emplace_back(result.study, entry);
+  }
+  for (std::size_t heat = 0; heat < heats; ++heat) {
+    std::vector<Cell> cells;
+    for (const Evaluation& each : evaluations) each.add_cells(heat, cells);
+    auto outcomes = run_cells(cells, store, options);
+    if (!outcomes) return std::nullopt;
+    Dealer evaluated(std::move(*outcomes));
+    for (Evaluation& each : evaluations) each.take(heat, evaluated);
   }
   return results;
 }

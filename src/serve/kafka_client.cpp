@@ -1,7 +1,6 @@
 #include "serve/kafka_client.hpp"
 
 #include "goblin/error.hpp"
-#include "serve/log.hpp"
 
 #include <algorithm>
 #include <array>
@@ -138,6 +137,14 @@ std::string KafkaClient::words_for(rd_kafka_resp_err_t error) const {
                          : fmt::format("{} ({})", rd_kafka_err2str(error), because);
 }
 
+LogError no_answer(const KafkaClient& client, const KafkaAddress& address, rd_kafka_resp_err_t error) {
+  client.listen();
+  return LogError(
+      fmt::format("{}: no broker answers: {}; check that they run, that the address is theirs, and the settings of "
+                  "--kafka",
+                  address.text(), client.words_for(error)));
+}
+
 std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& properties) {
   const KafkaClient client(RD_KAFKA_PRODUCER, address.brokers, {{"client.id", "goblin"}}, properties);
   return static_cast<std::size_t>(metadata_of(client, address)->topics[0].partition_cnt);
@@ -150,13 +157,7 @@ std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata_of(const 
   const struct rd_kafka_metadata* found = nullptr;
   const auto error = rd_kafka_metadata(client.handle(), 0, topic.get(), &found, kafka_patience);
   std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata(found);
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    client.listen();
-    throw LogError(
-        fmt::format("{}: no broker answers: {}; check that they run, that the address is theirs, and the "
-                    "settings of --kafka",
-                    address.text(), client.words_for(error)));
-  }
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw no_answer(client, address, error);
   const auto its_error = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
   if (its_error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || its_error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) {
     throw LogError(fmt::format("{}: the brokers have no such topic; 'goblin topic create {}' makes it", address.text(),

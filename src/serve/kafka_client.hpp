@@ -1,5 +1,7 @@
 #pragma once
 
+#include "serve/log.hpp"
+
 #include <functional>
 #include <librdkafka/rdkafka.h>
 #include <map>
@@ -66,6 +68,8 @@ class KafkaClient {
 struct FreeMetadata {
   void operator()(const struct rd_kafka_metadata* metadata) const { rd_kafka_metadata_destroy(metadata); }
 };
+/// What is thrown where nobody answered a question, with what to do.
+[[nodiscard]] LogError no_answer(const KafkaClient& client, const KafkaAddress& address, rd_kafka_resp_err_t error);
 /// How many partitions a topic has. Throws LogError if it is not there, or nobody answers.
 [[nodiscard]] std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& properties);
 /// What the brokers say of a topic, the only one in it. Throws LogError if it is not there, or nobody answers.

@@ -46,11 +46,11 @@ std::map<std::string, std::string> settings_for(const NewTopic& topic) {
 
 Event answer(const KafkaClient& client, const KafkaAddress& address, const Queue& queue) {
   Event event(rd_kafka_queue_poll(queue.get(), kafka_patience));
-  if (event == nullptr) {
-    throw LogError(
-        fmt::format("{}: no broker answers: {}", address.text(), client.words_for(RD_KAFKA_RESP_ERR__TIMED_OUT)));
-  }
-  if (const auto error = rd_kafka_event_error(event.get()); error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  if (event == nullptr) throw no_answer(client, address, RD_KAFKA_RESP_ERR__TIMED_OUT);
+  const auto error = rd_kafka_event_error(event.get());
+  if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) throw no_answer(client, address, error);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    client.listen();
     throw LogError(fmt::format("{}: {}", address.text(), client.words_for(error)));
   }
   return event;

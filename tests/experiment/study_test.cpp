@@ -68,6 +68,47 @@ TEST(Study, chooses_on_the_tuning_seeds_and_reports_on_the_others) {
   EXPECT_THROW((void)results->front().entry("nobody"), std::invalid_argument);
 }
 
+TEST(Study, only_the_best_of_the_first_heat_play_the_other_evaluation_seeds) {
+  const TemporaryFolder folder;
+  const CellStore store(folder / "cells");
+  Study study = small_study();
+  study.contenders[0].scales = {0.25, 0.5, 1.0, 2.0};
+  study.finalists = Study::every_setting;
+  study.evaluation_seeds = {1, 2, 3, 4, 5};
+  study.first_heat_seeds = 2;
+  std::size_t cells = 0;
+  const auto results = run_studies(std::span(&study, 1), store, {.on_cell = [&](bool) { ++cells; }});
+  ASSERT_TRUE(results);
+  EXPECT_EQ(cells, cell_count(std::span(&study, 1)));
+  EXPECT_EQ(cells, 12U * 2U + 12U * 2U + (1U + 4U) * 3U + 1U * 5U);
+
+  const Entry& entry = results->front().entry("gob.lin");
+  ASSERT_EQ(entry.finalists.size(), 12U);
+  EXPECT_EQ(entry.tuned().outcomes.size(), 5U) << "it plays all, wherever it was after two";
+  const auto after_two = [](const Finalist& each) {
+    return each.outcomes[0].normalized_reward() + each.outcomes[1].normalized_reward();
+  };
+  double worst_that_went_on = 1e300;
+  double best_that_did_not = -1e300;
+  std::size_t went_on = 0;
+  for (std::size_t k = 1; k < entry.finalists.size(); ++k) {
+    const Finalist& each = entry.finalists[k];
+    if (each.outcomes.size() == 5U) {
+      ++went_on;
+      worst_that_went_on = std::min(worst_that_went_on, after_two(each));
+      EXPECT_LE(each.estimate().mean, entry.hindsight().estimate().mean);
+    } else {
+      ASSERT_EQ(each.outcomes.size(), 2U);
+      best_that_did_not = std::max(best_that_did_not, after_two(each));
+    }
+  }
+  EXPECT_EQ(went_on, 4U);
+  EXPECT_GE(worst_that_went_on, best_that_did_not);
+  EXPECT_EQ(entry.hindsight().outcomes.size(), 5U);
+  EXPECT_EQ(entry.hindsight().outcomes[4].last().round, 120U);
+  EXPECT_GE(entry.hindsight().estimate().mean, entry.tuned().estimate().mean);
+}
+
 TEST(Study, only_the_best_of_the_first_heat_play_the_other_tuning_seeds) {
   const TemporaryFolder folder;
   const CellStore store(folder / "cells");

@@ -42,13 +42,17 @@ struct Study {
   /// others are for the best in hindsight. every_setting: all of them.
   std::size_t finalists = 1;
   static constexpr std::size_t every_setting = static_cast<std::size_t>(-1);
+  /// The best in hindsight in two heats: the finalists behind the first play so many evaluation seeds, and those of
+  /// them that did best there, a third but three at least, play the others, too. 0: all play all. Saves half, where
+  /// finalists are many.
+  std::size_t first_heat_seeds = 0;
 };
 
 struct Finalist {
   Setting setting;
   /// The mean normalized reward on the tuning seeds that it played; none where there was nothing to choose.
   std::optional<double> tuning;
-  std::vector<Outcome> outcomes;  ///< one for each evaluation seed
+  std::vector<Outcome> outcomes;  ///< one for each evaluation seed that it played
 
   /// Of the normalized rewards at the end.
   [[nodiscard]] Estimate estimate() const;
@@ -61,7 +65,7 @@ struct Entry {
   std::vector<Finalist> finalists;
 
   [[nodiscard]] const Finalist& tuned() const { return finalists.front(); }
-  /// The finalist that did best on the evaluation seeds themselves: the paper's way of choosing.
+  /// Of the finalists that played all evaluation seeds, the one that did best on them: the paper's way of choosing.
   [[nodiscard]] const Finalist& hindsight() const;
 };
 
