@@ -58,6 +58,7 @@ WAYS = [
     Way("2 partitions, 1 server", 2, 1),
     Way("4 partitions, 1 server", 4, 1),
     Way("1 partition, 2 servers, one asked", 1, 2, "first"),
+    Way("1 partition, 2 servers", 1, 2),
     Way("2 partitions, 2 servers, own users", 2, 2, "own"),
     Way("4 partitions, 2 servers, own users", 4, 2, "own"),
     Way("4 partitions, 2 servers, anybody", 4, 2),
@@ -221,8 +222,8 @@ def add_model(rows):
     for row in rows:
         one = by[row["call"], "1 partition, 1 server"]
         row["busy"] = row["per_second"] * total(row) / 1e6 / os.cpu_count()
-        if row["partitions"] == 0 or row["asked"] == "first":
-            continue
+        if row["partitions"] == 0 or (row["partitions"] == 1 and row["servers"] > 1):
+            continue  # no broker, or servers that overtake each other, of which the model says nothing
         own, half = (by[row["call"], f"4 partitions, 2 servers, {who}"] for who in ("own users", "anybody"))
         passing = 2 * (half["servers_microseconds"] - own["servers_microseconds"])
         share = {"own": 0.0, "others": 1.0}.get(row["asked"], 1 - 1 / row["servers"])

@@ -77,7 +77,15 @@ def python_blocks(page: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/exploration.md", "docs/explain.md", "docs/forgetting.md", "docs/python.md", "docs/scaling.md"],
+    [
+        "README.md",
+        "docs/exploration.md",
+        "docs/explain.md",
+        "docs/fit.md",
+        "docs/forgetting.md",
+        "docs/python.md",
+        "docs/scaling.md",
+    ],
 )
 def test_programs_in_pages(
     page: str, source: Path, command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
