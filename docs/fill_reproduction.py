@@ -10,6 +10,7 @@ import shutil
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import ClassVar
 
 DOCS = Path(__file__).resolve().parent
 IMAGES = "images/reproduction"
@@ -21,7 +22,7 @@ class Markdown(HTMLParser):
 
     # What is left out: navigation, styles, folded parts, and the claims one by one, which a table has as well.
     LEFT_OUT = ("nav", "style", "head", "details", "h1", "div.claim", "span.swatch")
-    MARKS = {"strong": "**", "em": "*", "code": "`"}
+    MARKS: ClassVar[dict[str, str]] = {"strong": "**", "em": "*", "code": "`"}
     BREAK = "<br>"
 
     def __init__(self) -> None:
@@ -71,7 +72,9 @@ class Markdown(HTMLParser):
         text = " ".join(self.text.split())
         if tag in ("td", "th"):
             first, line_break, rest = text.replace("|", "\\|").partition(self.BREAK)
-            self.rows[-1].append(f"**{first.strip()}**{line_break}{rest}" if self.bold and text else first + line_break + rest)
+            if self.bold and first:
+                first = f"**{first.strip()}**"
+            self.rows[-1].append(first + line_break + rest)
         elif tag == "table":
             head, *rows = self.rows
             self.blocks.append("\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]))
