@@ -153,6 +153,12 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   if (!out) throw std::runtime_error(fmt::format("{}: the file cannot be written", path.string()));
 }
 
+/// Empty if there is none.
+std::string text_of_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
 
 std::vector<report::Figure> figures_of(std::span<const Measurement> measurements, std::vector<Fit>* fits) {
@@ -207,7 +213,7 @@ std::string json_of(const Setup& setup, std::span<const Measurement> measurement
 }
 
 std::string page_of(const Setup& setup, std::span<const Measurement> measurements,
-                    std::span<const report::DrawnFigure> figures) {
+                    std::span<const report::DrawnFigure> figures, std::string_view served) {
   using report::html_escaped;
   std::string text = fmt::format(
       R"(<!doctype html>
@@ -229,6 +235,7 @@ std::string page_of(const Setup& setup, std::span<const Measurement> measurement
     text += fmt::format("</div><figcaption>{}</figcaption></figure>\n", html_escaped(drawn.figure.caption));
   }
   text += tables_of(measurements);
+  text += fmt::format("<!-- served: begin -->\n{}<!-- served: end -->\n", served);
   text += R"(<h2>All measurements</h2>
 <div class="scroll"><table><thead><tr><th>benchmark</th><th>processor time</th><th>wall time</th><th>iterations</th>
 <th>memory</th><th class="text">remarks</th></tr></thead><tbody>
@@ -255,7 +262,7 @@ void write_results(const Setup& setup, std::span<const Measurement> measurements
   if (!figures.empty() && app::has_gnuplot()) drawn = app::draw(figures, folder);
   for (const report::DrawnFigure& each : drawn) std::filesystem::remove(folder / (each.figure.name + ".pdf"));
   write_file(folder / "results.json", json_of(setup, measurements));
-  write_file(folder / "index.html", page_of(setup, measurements, drawn));
+  write_file(folder / "index.html", page_of(setup, measurements, drawn, text_of_file(folder / "served.html")));
 }
 
 }  // namespace goblin::bench

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace goblin::bench {
@@ -26,12 +27,13 @@ struct Fit {
 /// Everything that was measured, where and from what: docs/performance.md says what the fields mean.
 [[nodiscard]] std::string json_of(const Setup& setup, std::span<const Measurement> measurements);
 
-/// One HTML page that needs nothing else.
+/// One HTML page that needs nothing else. `served` is what ./dev bench serve found, as HTML; it puts that in its place
+/// on a page that is there already, too.
 [[nodiscard]] std::string page_of(const Setup& setup, std::span<const Measurement> measurements,
-                                  std::span<const report::DrawnFigure> figures);
+                                  std::span<const report::DrawnFigure> figures, std::string_view served = {});
 
 /// results.json, index.html and an SVG for each figure, into a folder that is made where it is missing. Without gnuplot
-/// there are no figures.
+/// there are no figures. The page has what served.html in that folder has.
 void write_results(const Setup& setup, std::span<const Measurement> measurements, const std::filesystem::path& folder);
 
 }  // namespace goblin::bench

@@ -2,8 +2,9 @@
 
     ./dev build && python examples/kafka_cluster.py
 
-takes a minute, the first time two more: Maven fetches Kafka, 45 MB. Needs Java, Maven and the Python package goblin;
-the command ``goblin`` is that of build/release, or GOBLIN_COMMAND.
+takes a minute, the first time two more: Maven fetches Kafka, 45 MB. Needs Java and Maven (apt install
+default-jre-headless maven) and the Python package (pip install .); the command ``goblin`` is that of build/release, or
+GOBLIN_COMMAND.
 """
 
 from __future__ import annotations
@@ -220,11 +221,12 @@ def main() -> None:
 
     root = Path(__file__).resolve().parents[1]
     command = os.environ.get("GOBLIN_COMMAND") or str(root / "build/release/apps/goblin/goblin")
+    if shutil.which(command) is None:
+        sys.exit(f"{command} is not there: ./dev build makes it, or say where it is in GOBLIN_COMMAND")
     try:
         libs = libraries(root / "build" / "kafka")
     except NoKafkaError as missing:
-        print(f"no Kafka: {missing}")
-        return
+        sys.exit(f"no Kafka: {missing}")
     with tempfile.TemporaryDirectory(prefix="goblin-") as name:
         folder = Path(name)
         (folder / "edges.tsv").write_text("".join(f"u{k}\tu{(k + step) % 20}\n" for k in range(20) for step in (1, 4)))

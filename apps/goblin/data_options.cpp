@@ -25,7 +25,11 @@ data::ContextOptions DataRequest::chosen_contexts(const std::string& name) const
   for (const ContextOption& each : context_options) {
     if (each.option->count() > 0) given.push_back(each.field);
   }
-  return data::choose_contexts(name, contexts, given);
+  const auto as_typed = [this](std::string_view field) {
+    const auto option = std::ranges::find(context_options, field, &ContextOption::field);
+    return option == context_options.end() ? std::string(field) : "--" + option->option->get_lnames().front();
+  };
+  return data::choose_contexts(name, contexts, given, as_typed);
 }
 
 data::ReadOptions DataRequest::read_options(const std::string& name) const {

@@ -3,27 +3,36 @@
 wrk runs on the same machine, with two threads and 128 connections. In every round, the constant answer and each call
 take turns, so that what else the machine does meets all of them; the figures are medians over the rounds. Processor
 time per request, of the server alone, is the steadier figure.
+
+Then rewards come faster than they can be learned, by gob.lin over a graph of Last.fm's size, and the decisions that are
+made meanwhile are compared with those afterwards.
+
+What it finds goes into serve.json and served.html, and onto the page of ./dev bench where there is one.
 """
 
 import argparse
 import contextlib
 import datetime
 import hashlib
+import html
 import json
 import os
 import pathlib
+import random
 import re
 import resource
 import shutil
 import statistics
 import subprocess
 import tempfile
+import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).parent
 KEY = "benchmark-key"
 USERS, CANDIDATES, DIMENSION = 80, 25, 25
 CONNECTIONS, THREADS = 128, 2  # of wrk
+FRIENDS = 1_892  # users of the graph in which learning is slow
 # name, kind of load, options of the server, share of the constant answer that is asked for, and p99 in milliseconds
 CALLS = [
     ("select, durable before the answer", "select", [], 0.35, 10),
@@ -85,10 +94,10 @@ def end_load(wrk):
     return figures
 
 
-def load(server, kind, seconds, rewards=()):
+def load(server, kind, seconds, rewards=(), users=None):
     """Runs wrk; requests a second, latency, and the server's processor time per request."""
     before = server.processor_seconds()
-    figures = end_load(start_load(server, kind, seconds, rewards=rewards))
+    figures = end_load(start_load(server, kind, seconds, users=users, rewards=rewards))
     used = server.processor_seconds() - before
     return {
         "per_second": figures["requests"] / figures["microseconds"] * 1e6,
@@ -189,6 +198,96 @@ def measure(arguments, folder):
     return result
 
 
+def write_friends(path):
+    """A graph of Last.fm's size."""
+    draw = random.Random(1)
+    edges = set()
+    while len(edges) < 12_717:
+        a, b = sorted(draw.sample(range(FRIENDS), 2))
+        edges.add((a, b))
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in sorted(edges)))
+
+
+def give_rewards(server, first, count):
+    """Rewards for the decisions from one on, a thousand a call; all of them are accepted."""
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    for begin in range(first, first + count, 1000):
+        rewards = [
+            {"event": f"g-{event}", "reward": event % 2} for event in range(begin, min(begin + 1000, first + count))
+        ]
+        request = urllib.request.Request(f"{server.address}/v1/rewards", json.dumps(rewards).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            if any("offset" not in one for one in json.load(answer)):
+                raise SystemExit("a reward was refused")
+
+
+def measure_backlog(arguments, folder):
+    """Decisions while the learner is behind, and by the same server when it has caught up."""
+    write_friends(folder / "friends.tsv")
+    users = [str(user) for user in range(FRIENDS)]
+    command = [arguments.goblin, "serve", "--graph", folder / "friends.tsv", "--policy", "gob.lin"]
+    command += ["--engine", "sparse", "--threads", "1", "--items", folder / "items.tsv", "--keys", folder / "keys"]
+    command += ["--listen", "127.0.0.1:0", "--log-requests", "none", "--default-reward", "none"]
+    with running([str(each) for each in [*command, "--store", folder / "behind"]]) as server:
+        first = log_end(server)
+        load(server, "item", arguments.seconds, users=users)
+        give_rewards(server, first, 12_000)
+        waiting = status(server)["backlog"]
+        behind = load(server, "item", arguments.seconds, users=users)
+        still_waiting = status(server)["backlog"]
+        while status(server)["backlog"] > 0:
+            time.sleep(0.5)
+        idle = load(server, "item", arguments.seconds, users=users)
+    return {"waiting": waiting, "still_waiting": still_waiting, "behind": behind, "idle": idle}
+
+
+def table(head, rows):
+    def row(tag, cells):
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>\n"
+
+    body = "".join(row("td", each) for each in rows)
+    return f"<table><thead>\n{row('th', head)}</thead><tbody>\n{body}</tbody></table>\n"
+
+
+def served_html(result):
+    """A part of the page of ./dev bench."""
+    calls = [
+        [
+            call["name"],
+            f"{call['per_second']:,.0f}",
+            f"{100 * call['share']:.0f} %",
+            f"{call['p99']:.1f} ms",
+            f"{call['processor_microseconds']:.1f} us",
+        ]
+        for call in result["calls"]
+    ]
+    text = (
+        f"<h2>The server under load</h2>\n<p>wrk with {CONNECTIONS} connections on the same {result['processors']} "
+        f"processors, {CANDIDATES} candidates of {DIMENSION} numbers, {result['date']}, commit "
+        f"{html.escape(result['commit'])}. A share is of a constant answer to the same calls, which came "
+        f"{result['constant']['per_second']:,.0f} times a second in the same run.</p>\n"
+    )
+    text += table(["call", "a second", "share", "99 of 100 within", "processor time"], calls)
+    if backlog := result.get("backlog"):
+        rows = [
+            [name, f"{one['per_second']:,.0f}", f"{one['p50']:.1f} ms", f"{one['p99']:.1f} ms"]
+            for name, one in (("the learner is behind", backlog["behind"]), ("it has caught up", backlog["idle"]))
+        ]
+        text += (
+            "<p>Decisions while rewards wait to be learned: gob.lin over a graph of Last.fm's size, "
+            f"{backlog['waiting']:,} rewards waited before and {backlog['still_waiting']:,} after.</p>\n"
+        )
+        text += table(["select by item ids, durable", "a second", "half within", "99 of 100 within"], rows)
+    return text
+
+
+def put_on_page(page, text):
+    """In the place that ./dev bench keeps for it."""
+    begin, end = "<!-- served: begin -->\n", "<!-- served: end -->\n"
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + begin + text + end + rest.split(end)[1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--goblin", type=pathlib.Path, required=True)
@@ -209,6 +308,8 @@ def main():
         folder = pathlib.Path(name)
         write_files(folder)
         result = measure(arguments, folder)
+        if not arguments.only or "backlog".startswith(arguments.only):
+            result["backlog"] = measure_backlog(arguments, folder)
     result |= {
         "commit": arguments.commit,
         "date": datetime.date.today().isoformat(),
@@ -216,6 +317,9 @@ def main():
         "processors": os.cpu_count(),
     }
     (arguments.out / "serve.json").write_text(json.dumps(result, indent=1) + "\n")
+    (arguments.out / "served.html").write_text(served_html(result))
+    if (arguments.out / "index.html").exists():
+        put_on_page(arguments.out / "index.html", served_html(result))
     print(f"\nconstant answer: {result['constant']['per_second']:.0f}/s")
     print(f"{'call':40}{'per second':>12}{'share':>8}{'asked':>8}{'p99 ms':>8}{'us of processor':>17}")
     for row in result["calls"]:
@@ -223,6 +327,12 @@ def main():
             f"{row['name']:40}{row['per_second']:12.0f}{100 * row['share']:7.0f} %{100 * row['asked_share']:6.0f} %"
             f"{row['p99']:8.1f}{row['processor_microseconds']:17.1f}"
         )
+    if backlog := result.get("backlog"):
+        print(
+            f"\nselect by item ids while {backlog['waiting']} to {backlog['still_waiting']} rewards wait for gob.lin:"
+        )
+        for name, one in (("behind", backlog["behind"]), ("caught up", backlog["idle"])):
+            print(f"  {name:12}{one['per_second']:12.0f} a second, p50 {one['p50']:.1f} ms, p99 {one['p99']:.1f} ms")
 
 
 if __name__ == "__main__":

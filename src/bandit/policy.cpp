@@ -50,4 +50,12 @@ std::string clustered_policy_names() {
   return joined(names, "and");
 }
 
+std::string policy_names_with_likelihood() {
+  std::vector<std::string_view> names;
+  for (const PolicyInfo& info : policy_table) {
+    if (has_likelihood(info.policy)) names.push_back(info.name);
+  }
+  return joined(names, "or");
+}
+
 }  // namespace goblin

@@ -94,25 +94,28 @@ const Reading& reading_named(std::string_view name) {
 }
 
 ContextOptions choose_contexts(std::string_view reading, const ContextOptions& given,
-                               std::span<const std::string> listed) {
+                               std::span<const std::string> listed,
+                               const std::function<std::string(std::string_view field)>& spelling) {
+  const auto spelled = [&](std::string_view field) { return spelling ? spelling(field) : std::string(field); };
   const ContextOptions base = reading.empty() ? ContextOptions{} : reading_named(reading).contexts;
   ContextOptions options = base;
   const auto is_listed = [&](std::string_view name) { return std::ranges::find(listed, name) != listed.end(); };
   for (const Field& each : fields()) {
     if (!is_listed(each.name)) continue;
     if (!reading.empty() && each.belongs_to_readings && each.word(given) != each.word(base)) {
-      throw std::invalid_argument(fmt::format("{}: {} (contradicts the reading {}, in which it is {})", each.name,
-                                              each.word(given), reading, each.word(base)));
+      throw std::invalid_argument(fmt::format("{}: {} (contradicts the reading {}, in which it is {})",
+                                              spelled(each.name), each.word(given), reading, each.word(base)));
     }
     each.copy(given, options);
   }
   if (options.unit_contexts && is_listed("mean_length")) {
-    throw std::invalid_argument(
-        fmt::format("mean_length: {} (contradicts {}, which gives every context the length 1)", given.mean_length,
-                    is_listed("unit_contexts") ? "unit_contexts" : fmt::format("the reading {}", reading)));
+    throw std::invalid_argument(fmt::format(
+        "{}: {} (contradicts {}, which gives every context the length 1)", spelled("mean_length"), given.mean_length,
+        is_listed("unit_contexts") ? spelled("unit_contexts") : fmt::format("the reading {}", reading)));
   }
   if (options.smooth_idf && !options.inverse_document_frequency) {
-    throw std::invalid_argument("smooth_idf: true (contradicts inverse_document_frequency, which is false)");
+    throw std::invalid_argument(fmt::format("{}: true (contradicts {}, which is false)", spelled("smooth_idf"),
+                                            spelled("inverse_document_frequency")));
   }
   return options;
 }

@@ -72,11 +72,10 @@ void check(const Graph& users, const RewardTable& table, const TuneOptions& opti
     throw std::invalid_argument("contexts: all are 0 (must say something about what was shown)");
   }
   for (const Policy policy : options.policies) {
-    if (!info_of(policy).is_in_paper && !has_hub(policy)) {
-      throw std::invalid_argument(fmt::format(
-          "policy: {} (must be one of linucb-sin, linucb-ind, gob.lin, gob.lin.macro, gob.lin.block and gob.lin.hub: "
-          "the others have no likelihood that the order of the log leaves alone)",
-          name_of(policy)));
+    if (!has_likelihood(policy)) {
+      throw std::invalid_argument(
+          fmt::format("policy: {} (must be {}: the others have no likelihood that the order of the log leaves alone)",
+                      name_of(policy), policy_names_with_likelihood()));
     }
     if (uses_clusters(policy)) check_clusters(policy, users.node_count(), options.clusters);
   }

@@ -87,7 +87,7 @@ Committer::State Committer::state() const {
   return {.commits = commits_, .waiting = queue_.size() + staying_count_, .trouble = trouble_};
 }
 
-void Committer::note(std::string trouble) {
+void Committer::set_trouble(std::string trouble) {
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
@@ -198,7 +198,7 @@ void Committer::run() {
       try {
         take_in_others();
       } catch (const std::exception& error) {
-        note(error.what());
+        set_trouble(error.what());
       }
     }
     if (work) work(store_);
@@ -238,7 +238,7 @@ void Committer::commit(Writes& writes) {
   try {
     to_learn = write_all(writes);
   } catch (const std::exception& error) {
-    note(error.what());
+    set_trouble(error.what());
     const Problem problem = refusals::store_unavailable(error.what());
     const auto rest =
         std::stable_partition(writes.begin(), writes.end(), [](const auto& write) { return write->stays(); });
@@ -248,7 +248,7 @@ void Committer::commit(Writes& writes) {
     tell(std::move(failed), &problem);
     return;
   }
-  note({});
+  set_trouble({});
   for (const auto& write : writes) write->written();
   learn_(std::move(to_learn), store_.end());
   tell(std::exchange(writes, {}), nullptr);
@@ -288,7 +288,7 @@ void Committer::prove_health() {
     trouble_.clear();
     troubled_.store(false, std::memory_order_relaxed);
   } catch (const std::exception& error) {
-    note(error.what());
+    set_trouble(error.what());
   }
 }
 

@@ -119,7 +119,7 @@ class Committer {
   [[nodiscard]] std::vector<Record> write_all(const Writes& writes);
   void take_in_others();
   void tell(Writes writes, const Problem* problem);
-  void note(std::string trouble);
+  void set_trouble(std::string trouble);
   void prove_health();
   void look_at_crowd();
   void refuse_those_who_wait();

@@ -4,9 +4,12 @@
 #include "goblin/bandit/bandit.hpp"
 #include "goblin/error.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -193,6 +196,54 @@ TEST(MoveUser, takes_the_last_evidence_of_a_component_along) {
     EXPECT_NEAR(bandit.mean(2)[0], 0.0, 1e-12) << name_of(kind);
     EXPECT_GT(bandit.mean(4)[0], 0.1);
     EXPECT_GT(bandit.mean(6)[0], 0.01);
+  }
+}
+
+/// The longest contexts there can be go with their user: what is believed of those who stay must not have lost its
+/// digits, and those who are joined must get all of it.
+TEST(MoveUserWithTheLongestContexts, leaves_all_beliefs_exact) {
+  for (const double longest : {1'000.0, 10'000.0, 29'000.0}) {
+    for (const Policy policy : {Policy::gob_lin_macro, Policy::gob_lin_block}) {
+      for (const EngineKind kind : {EngineKind::dense, EngineKind::sparse, EngineKind::local}) {
+        BanditOptions options = options_for(kind);
+        options.ridge = 1.0;
+        auto clusters = world().clusters();
+        auto bandit = Bandit::make(policy, world().graph, clusters, options);
+        constexpr NodeId mover = 4;
+        const auto learn_long = [&](Bandit& learner) {
+          const Scenario scenario = world();
+          for (std::size_t t = 0; t < 300; ++t) {
+            const auto round = scenario.round(t);
+            std::vector<double> context(round.context(0).begin(), round.context(0).end());
+            double length = 0.0;
+            for (const double value : context) length = std::hypot(length, value);
+            for (double& value : context) value *= round.user == mover ? longest / length : 1.0;
+            learner.update(round.user, context, round.rewards[0]);
+          }
+        };
+        learn_long(bandit);
+        for (const NodeId cluster : {3, 0}) {
+          ASSERT_NE(clusters[mover], cluster);
+          EXPECT_TRUE(bandit.move_user(mover, cluster).converged);
+          clusters[mover] = cluster;
+          BanditOptions exact = options;
+          exact.engine.kind = EngineKind::dense;
+          auto expected = Bandit::make(policy, world().graph, clusters, exact);
+          learn_long(expected);
+          for (NodeId user = 0; user < bandit.user_count(); ++user) {
+            for (const auto& [is, should_be] : {std::pair(bandit.mean(user), expected.mean(user)),
+                                                std::pair(bandit.covariance(user), expected.covariance(user))}) {
+              double largest = 0.0;
+              for (const double value : should_be) largest = std::max(largest, std::abs(value));
+              for (std::size_t k = 0; k < is.size(); ++k) {
+                ASSERT_NEAR(is[k], should_be[k], 1e-6 * largest)
+                    << name_of(policy) << " " << name_of(kind) << ", contexts of " << longest << ", user " << user;
+              }
+            }
+          }
+        }
+      }
+    }
   }
 }
 

@@ -156,5 +156,15 @@ TEST(BenchResults, the_page_needs_nothing_else) {
   EXPECT_THAT(content_of(folder / "new/results.json"), HasSubstr("\"rows\""));
 }
 
+TEST(BenchResults, the_page_has_what_was_measured_of_the_server) {
+  const TemporaryFolder folder;
+  write_results(some_machine(), three_sizes(), folder.path());
+  EXPECT_THAT(content_of(folder / "index.html"), HasSubstr("<!-- served: begin -->\n<!-- served: end -->\n"));
+  write_file(folder / "served.html", "<h2>The server</h2>\n");
+  write_results(some_machine(), three_sizes(), folder.path());
+  EXPECT_THAT(content_of(folder / "index.html"),
+              HasSubstr("<!-- served: begin -->\n<h2>The server</h2>\n<!-- served: end -->\n"));
+}
+
 }  // namespace results_test
 }  // namespace goblin::bench

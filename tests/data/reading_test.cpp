@@ -70,6 +70,9 @@ TEST(Readings, take_other_options_beside_them_but_no_contradiction) {
   const std::vector<std::string> length = {"mean_length"};
   EXPECT_THAT(refusal_of([&] { return choose_contexts("unit-contexts", {.mean_length = 2.0}, length); }),
               AllOf(HasSubstr("mean_length: 2"), HasSubstr("unit-contexts")));
+  const auto as_typed = [](std::string_view field) { return "--" + std::string(field.substr(0, 4)); };
+  EXPECT_THAT(refusal_of([&] { return choose_contexts("unit-contexts", {.mean_length = 2.0}, length, as_typed); }),
+              HasSubstr("--mean: 2 (contradicts the reading unit-contexts"));
   EXPECT_EQ(choose_contexts("literal", {.mean_length = 2.0}, length).mean_length, 2.0);
   const std::vector<std::string> both = {"mean_length", "unit_contexts"};
   EXPECT_THAT(refusal_of([&] { return choose_contexts("", {.unit_contexts = true, .mean_length = 2.0}, both); }),

@@ -359,14 +359,25 @@ def test_own_files_as_data_often_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "long_work",
+    ("before", "long_work"),
     [
-        "goblin.simulate(goblin.GobLin(world.graph), world, rounds=10**9, record_every=0)",
-        "goblin.sweep([world, world], ['linucb-ind', 'gob.lin'], rounds=10**9, threads=2)",
+        (
+            "world = goblin.Cliques()",
+            "goblin.simulate(goblin.GobLin(world.graph), world, rounds=10**9, record_every=0)",
+        ),
+        (
+            "world = goblin.Cliques()",
+            "goblin.sweep([world, world], ['linucb-ind', 'gob.lin'], rounds=10**9, threads=2)",
+        ),
+        (
+            "k = np.arange(10**6); friends = np.concatenate([k + 1, k + 7919]) % 10**6; "
+            "graph = goblin.Graph(np.column_stack([np.tile(k, 2), friends]))",
+            "goblin.GobLin(graph, dimension=1, engine='sparse', threads=1)",
+        ),
     ],
 )
-def test_a_keyboard_interrupt_stops_it(long_work: str) -> None:
-    program = f"import goblin; world = goblin.Cliques(); print('ready', flush=True); {long_work}"
+def test_a_keyboard_interrupt_stops_it(before: str, long_work: str) -> None:
+    program = f"import goblin, numpy as np; {before}; print('ready', flush=True); {long_work}"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

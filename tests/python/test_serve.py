@@ -197,6 +197,11 @@ def test_the_log_is_read_by_the_other_commands(
         assert np.allclose(bandit.mean(user), client.user(user)["mean"], rtol=1e-8, atol=1e-12)
     assert json.loads(run(command, "evaluate", *logged, "--json"))["estimates"]
     assert "graph help" in run(command, "tune", *logged)
+    replayed = subprocess.run(
+        [command, "replay", "--graph", tmp_path / "edges.tsv", "--dimension", "2"],
+        input=(tmp_path / "log.jsonl").read_text(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert replayed.returncode == 0 and "60 decisions, 40 rewards learned" in replayed.stderr, replayed.stderr
     offset = lines[len(lines) // 2]["offset"]
     assert next(client.log(offset)) == lines[len(lines) // 2]
 

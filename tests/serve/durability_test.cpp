@@ -88,6 +88,7 @@ TEST_F(DurabilityTest, what_was_acknowledged_survives_when_all_that_was_not_sync
       if (std::holds_alternative<Accepted>(result)) rewarded[event] = -7.0;
     }
     service->wait_until_learned();
+    const Bandit restarted = service->bandit().snapshot();
     service.reset();
     const SqliteStore store(look);
     Bandit whole = bandit();
@@ -99,6 +100,7 @@ TEST_F(DurabilityTest, what_was_acknowledged_survives_when_all_that_was_not_sync
       return true;
     });
     EXPECT_GE(count, rewarded.size());
+    expect_same(restarted, whole);
     Database check(options_.store / "log.sqlite", {.read_only = true});
     Statement integrity(check, "PRAGMA integrity_check");
     ASSERT_TRUE(integrity.step());

@@ -129,6 +129,8 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 [[nodiscard]] std::string policy_names();
 /// The same of those that use clusters: "gob.lin.macro and gob.lin.block".
 [[nodiscard]] std::string clustered_policy_names();
+/// The same of those that have a likelihood.
+[[nodiscard]] std::string policy_names_with_likelihood();
 
 /// Whether the policy needs a clustering of the users.
 [[nodiscard]] constexpr bool uses_clusters(Policy policy) { return info_of(policy).uses_clusters; }
@@ -144,5 +146,8 @@ inline constexpr auto paper_policies = std::span(all_policies).first<5>();
 
 /// Whether there is a node that nobody is and that is joined to everybody. It is node 0.
 [[nodiscard]] constexpr bool has_hub(Policy policy) { return info_of(policy).has_hub; }
+
+/// Whether the rewards have a likelihood that does not depend on their order, by which settings can be chosen (tune).
+[[nodiscard]] constexpr bool has_likelihood(Policy policy) { return info_of(policy).is_in_paper || has_hub(policy); }
 
 }  // namespace goblin

@@ -2,6 +2,7 @@
 
 #include "goblin/data/contexts.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,9 +35,11 @@ struct Reading {
 /// names of the fields of ContextOptions). Without a reading, the defaults and what is listed. Throws
 /// std::invalid_argument if one of them contradicts the reading, or another that is listed; a reading says nothing of
 /// words (split_tags, lower_case, minimum_count), of the dimension, of count_untagged and zero_untagged and, unless it
-/// fixes the length of contexts, of mean_length.
+/// fixes the length of contexts, of mean_length. Messages call an option by the name of its field, or by what
+/// `spelling` makes of that.
 [[nodiscard]] ContextOptions choose_contexts(std::string_view reading, const ContextOptions& given,
-                                             std::span<const std::string> listed);
+                                             std::span<const std::string> listed,
+                                             const std::function<std::string(std::string_view field)>& spelling = {});
 
 /// Whether readings say what this option is, by the name of its field.
 [[nodiscard]] bool belongs_to_readings(std::string_view field);
