@@ -145,8 +145,9 @@ void Committer::run() {
         wake_.wait_until(lock, last_begin + options_.most_gathering,
                          [&] { return stop_ || others_came_ || !between_.empty() || queue_.size() >= enough_; });
       }
-      const auto something = [&] { return stop_ || urgent_ || others_came_ || !between_.empty(); };
       troubled = !trouble_.empty();
+      // While what the others wrote cannot be taken in, their next entry is no reason to try again at once.
+      const auto something = [&] { return stop_ || urgent_ || (others_came_ && !troubled) || !between_.empty(); };
       if (!something() && (troubled || !staying.empty())) {
         sleep_ = Sleep::light;
         wake_.wait_for(lock, options_.try_again, something);
@@ -206,8 +207,10 @@ void Committer::run() {
   }
 }
 
-/// Gives what is to be learned. As often as others are quicker, it takes in what they wrote, and tries again.
+/// Gives what is to be learned. As often as others are quicker, it takes in what they wrote, and tries again, for a
+/// while.
 std::vector<Record> Committer::write_all(const Writes& writes) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.most_overtaken;
   for (;;) {
     take_in_others();
     Transaction transaction(store_);
@@ -222,7 +225,10 @@ std::vector<Record> Committer::write_all(const Writes& writes) {
       store_.commit();
       return std::move(transaction.to_learn_);
     } catch (const Overtaken&) {
-      // One of those who tried was first, so that all of them together get on.
+      // One of those who tried was first, so that all of them together get on. But it need not ever be this one.
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw LogError(fmt::format("other processes were quicker for {} ms", options_.most_overtaken.count()));
+      }
     }
   }
 }
@@ -237,21 +243,44 @@ void Committer::commit(Writes& writes) {
   std::vector<Record> to_learn;
   try {
     to_learn = write_all(writes);
+  } catch (const TooLarge& error) {
+    return commit_in_parts(writes, error);
   } catch (const std::exception& error) {
     set_trouble(error.what());
-    const Problem problem = refusals::store_unavailable(error.what());
-    const auto rest =
-        std::stable_partition(writes.begin(), writes.end(), [](const auto& write) { return write->stays(); });
-    Writes failed(std::make_move_iterator(rest), std::make_move_iterator(writes.end()));
-    writes.erase(rest, writes.end());
-    for (const auto& write : failed) write->failed();
-    tell(std::move(failed), &problem);
-    return;
+    return fail(writes, refusals::store_unavailable(error.what()));
   }
   set_trouble({});
   for (const auto& write : writes) write->written();
   learn_(std::move(to_learn), store_.end());
   tell(std::exchange(writes, {}), nullptr);
+}
+
+/// Two halves, one after the other; one write alone is refused.
+void Committer::commit_in_parts(Writes& writes, const TooLarge& error) {
+  if (writes.size() == 1) {
+    if (writes.front()->stays() && options_.warn)
+      options_.warn(fmt::format("a decision is not logged: {}", error.what()));
+    writes.front()->failed();
+    const Problem problem = refusals::too_large(error.what());
+    return tell(std::exchange(writes, {}), &problem);
+  }
+  const auto middle = writes.begin() + static_cast<std::ptrdiff_t>(writes.size() / 2);
+  Writes rest(std::make_move_iterator(middle), std::make_move_iterator(writes.end()));
+  writes.erase(middle, writes.end());
+  commit(writes);
+  // What comes later must not overtake: a reward comes after its decision.
+  writes.empty() ? commit(rest) : fail(rest, refusals::store_unavailable(state().trouble));
+  writes.insert(writes.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+}
+
+/// Tells all but those that stay, and leaves these.
+void Committer::fail(Writes& writes, const Problem& problem) {
+  const auto rest =
+      std::stable_partition(writes.begin(), writes.end(), [](const auto& write) { return write->stays(); });
+  Writes failed(std::make_move_iterator(rest), std::make_move_iterator(writes.end()));
+  writes.erase(rest, writes.end());
+  for (const auto& write : failed) write->failed();
+  tell(std::move(failed), &problem);
 }
 
 /// One task a mailbox, however many writes: waking a thread costs more than the work.
@@ -283,6 +312,7 @@ void Committer::tell(Writes writes, const Problem* problem) {
 /// After a failure, when nobody writes: whether it would work again.
 void Committer::prove_health() {
   try {
+    take_in_others();  // it is no use to be able to write if what others write cannot be read
     store_.prove_writable();
     const std::lock_guard lock(mutex_);
     trouble_.clear();

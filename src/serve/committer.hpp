@@ -73,6 +73,8 @@ struct CommitterOptions {
   std::size_t enough = 64;
   std::chrono::microseconds most_gathering = std::chrono::milliseconds(1);
   std::chrono::milliseconds try_again = std::chrono::milliseconds(200);
+  /// How long a transaction is tried while other processes are quicker.
+  std::chrono::milliseconds most_overtaken = std::chrono::seconds(10);
   std::function<void(std::string)> warn = {};  ///< hears of every new trouble, in the writer's thread
   /// Gets what other processes appended to the log (Store::others), in the writer's thread, in the order of the log and
   /// before what was appended here after it.
@@ -116,6 +118,8 @@ class Committer {
 
   void run();
   void commit(Writes& writes);
+  void commit_in_parts(Writes& writes, const TooLarge& error);
+  void fail(Writes& writes, const Problem& problem);
   [[nodiscard]] std::vector<Record> write_all(const Writes& writes);
   void take_in_others();
   void tell(Writes writes, const Problem* problem);

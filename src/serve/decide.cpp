@@ -103,8 +103,11 @@ class SelectWrite final : public Write {
     problem_.reset();
     if (!record_.event.empty()) {
       if (const auto before = transaction.store().find(record_.event)) {
-        if (before->decision.user != record_.user) problem_ = taken(record_.event, before->decision, record_.user);
-        record_ = before->decision;
+        if (before->decision.user != record_.user) {
+          problem_ = taken(record_.event, before->decision, record_.user);
+        } else {
+          record_ = before->decision;
+        }
         return;
       }
     }
@@ -178,8 +181,9 @@ class RankWrite final : public Write {
     if (before.empty()) return is_taken(store);
     if (before.front().user != records_.front().user) {
       problem_ = taken(event_, before.front(), records_.front().user);
+    } else {
+      records_ = std::move(before);
     }
-    records_ = std::move(before);
     return true;
   }
   /// Whether one of the later places has the name of another decision.
@@ -297,6 +301,31 @@ std::function<void(Result<Decided>)> named_outward(std::size_t partition, std::f
   };
 }
 
+/// Whether decisions are answered before they are written. A name that the caller chose may have been used before: only
+/// the writer knows. And where decisions come faster than they can be written, callers wait for the disk. But where
+/// others keep the log and cannot be reached, decisions go on.
+bool is_answered_first(const Service::State& state, bool usually) {
+  return (usually || (state.shared && state.committer.is_troubled())) && !state.committer.is_crowded();
+}
+
+/// Not called after its offset, which it does not have yet and may lose in a crash to another.
+std::string next_early_event(Service::State& state) {
+  return early_event(state.start_number, state.early_names.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
+/// A ranking while the log cannot be reached: each place is a decision, which is written when that is possible again.
+void rank_early(Service::State& state, std::vector<Record> records,
+                const std::function<void(Result<RankedPlaces>)>& done) {
+  RankedPlaces ranking;
+  for (Record& record : records) {
+    record.event = next_early_event(state);
+    ranking.places.push_back(place_of(record));
+    std::unique_ptr<Write> write = std::make_unique<EarlyWrite>(std::move(record));
+    if (const auto problem = state.committer.submit(write)) return done(*problem);
+  }
+  done(std::move(ranking));
+}
+
 std::function<void(Result<RankedPlaces>)> named_outward(std::size_t partition,
                                                         std::function<void(Result<RankedPlaces>)> done) {
   return [partition, its_done = std::move(done)](Result<RankedPlaces> result) {
@@ -340,13 +369,8 @@ void Service::select(SelectRequest request, Mailbox& mailbox, std::function<void
     if (!request.contexts.empty()) record.candidates = packed(request.contexts);
     record.candidate_items = json_of(request.items);
   }
-  // A name that the caller chose may have been used before: only the writer knows. And where decisions come faster than
-  // they can be written, callers wait for the disk.
-  // Where others keep the log and cannot be reached, too.
-  const bool waits = state.options.durable_decisions && !(state.shared && state.committer.is_troubled());
-  if (!waits && record.event.empty() && !state.committer.is_crowded()) {
-    // Not called after its offset, which it does not have yet and may lose in a crash to another.
-    record.event = early_event(state.start_number, state.early_names.fetch_add(1, std::memory_order_relaxed) + 1);
+  if (record.event.empty() && is_answered_first(state, !state.options.durable_decisions)) {
+    record.event = next_early_event(state);
     std::string scores = std::move(record.scores);  // nobody can ask for them again: they are not logged
     Decided early = decided(record);
     early.scores = std::move(scores);
@@ -396,6 +420,7 @@ void Service::rank(SelectRequest request, Mailbox& mailbox, std::function<void(R
     records.back().scores = scores_of(std::span(&ranked.score, 1));
     if (!request.event.empty()) records.back().event = place_event(request.event, records.size() - 1);
   }
+  if (request.event.empty() && is_answered_first(state, false)) return rank_early(state, std::move(records), done);
   state.submit(std::make_unique<RankWrite>(mailbox, std::move(request.event), std::move(records), std::move(done)));
 }
 

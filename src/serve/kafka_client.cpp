@@ -92,6 +92,8 @@ KafkaClient::KafkaClient(rd_kafka_type_t type, const std::string& brokers, const
   }
   for (const auto& [name, value] : own) set(name, value);
   set("bootstrap.servers", brokers);
+  // Else brokers make a topic that is asked for, with settings of their own, which forget.
+  set("allow.auto.create.topics", "false");
   rd_kafka_conf_set_opaque(settings, this);
   // What matters comes back with the calls; complaints are kept for their messages.
   rd_kafka_conf_set_log_cb(settings, [](const rd_kafka_t*, int, const char*, const char*) {});

@@ -13,7 +13,7 @@ namespace goblin::serve {
 namespace {
 
 constexpr std::size_t most_waiting_bytes = 64U << 20U;  // entries that nobody has taken
-constexpr const char* most_entry_bytes = "16000000";    // as large as goblin topic create lets them be
+constexpr const char* most_message_bytes = "16000000";  // as large as goblin topic create lets them be
 
 /// What became of a message.
 struct Delivery {
@@ -29,7 +29,7 @@ KafkaProperties consumer_settings(const KafkaLogOptions& options) {
           {"enable.auto.offset.store", "false"},
           {"auto.offset.reset", "error"},
           {"check.crcs", "true"},
-          {"fetch.message.max.bytes", most_entry_bytes},
+          {"fetch.message.max.bytes", most_message_bytes},
           {"fetch.error.backoff.ms", "50"},
           {"reconnect.backoff.ms", "50"},
           {"reconnect.backoff.max.ms", "1000"}};
@@ -52,15 +52,14 @@ KafkaLog::KafkaLog(KafkaLogOptions options, int partitions)
 KafkaLog::~KafkaLog() { stop_reading(); }
 
 void KafkaLog::make_producer() {
-  producer_.reset();
-  producer_ = std::make_unique<KafkaClient>(
+  auto producer = std::make_unique<KafkaClient>(
       RD_KAFKA_PRODUCER, options_.address.brokers,
       KafkaProperties{{"client.id", options_.client},
                       {"enable.idempotence", "true"},
                       {"acks", "all"},
                       {"linger.ms", "0"},
                       {"socket.nagle.disable", "true"},
-                      {"message.max.bytes", most_entry_bytes},
+                      {"message.max.bytes", most_message_bytes},
                       {"message.timeout.ms", fmt::format("{}", options_.most_appending.count())},
                       {"reconnect.backoff.ms", "50"},
                       {"reconnect.backoff.max.ms", "1000"}},
@@ -68,6 +67,7 @@ void KafkaLog::make_producer() {
         auto& delivery = *static_cast<Delivery*>(message._private);
         delivery = {.done = true, .error = message.err, .offset = message.offset};
       }});
+  producer_ = std::move(producer);
 }
 
 SharedLog::Place KafkaLog::append(const std::string& bytes) {
@@ -85,18 +85,26 @@ SharedLog::Place KafkaLog::append(const std::string& bytes) {
   message[4].vtype = RD_KAFKA_VTYPE_OPAQUE;
   message[4].u.ptr = &delivery;
   if (rd_kafka_error_t* const refused = rd_kafka_produceva(producer_->handle(), message.data(), message.size())) {
-    const std::string why = producer_->words_for(rd_kafka_error_code(refused));
+    const auto code = rd_kafka_error_code(refused);
     rd_kafka_error_destroy(refused);
-    throw LogError(fmt::format("{}: cannot be appended to: {}", name_, why));
+    throw_refused(code, bytes.size());
   }
   while (!delivery.done) rd_kafka_poll(producer_->handle(), 100);
-  if (delivery.error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw LogError(fmt::format("{}: cannot be appended to: {}", name_, producer_->words_for(delivery.error)));
-  }
+  if (delivery.error != RD_KAFKA_RESP_ERR_NO_ERROR) throw_refused(delivery.error, bytes.size());
   producer_->worked();
   // The brokers had it already, from a try whose answer got lost, and do not say where.
   if (delivery.offset < 0) throw LogError(fmt::format("{}: an entry was appended, and nobody says where", name_));
   return delivery.offset;
+}
+
+void KafkaLog::throw_refused(rd_kafka_resp_err_t error, std::size_t size) const {
+  if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
+    throw TooLarge(fmt::format(
+        "{}: an entry of {} bytes is larger than the topic takes (max.message.bytes; 'goblin topic create' makes it "
+        "16 MB)",
+        name_, size));
+  }
+  throw LogError(fmt::format("{}: cannot be appended to: {}", name_, producer_->words_for(error)));
 }
 
 SharedLog::Bounds KafkaLog::bounds() {
@@ -123,6 +131,7 @@ void KafkaLog::read_from(Place place, std::function<void()> arrived) {
   entries_.clear();
   bytes_ = 0;
   failure_.clear();
+  is_over_ = false;
   arrived_ = std::move(arrived);
   stop_ = false;
   thread_ = std::thread([this] { read(); });
@@ -142,13 +151,15 @@ void KafkaLog::read() {
   while (!stop_) {
     rd_kafka_message_t* const message = rd_kafka_consumer_poll(consumer_.handle(), look_up);
     if (message == nullptr) continue;
-    const bool goes_on = accept(*message);
+    const bool is_over = accept(*message);
     rd_kafka_message_destroy(message);
-    if (!goes_on) return;
+    if (is_over) return;
   }
 }
 
 bool KafkaLog::accept(const rd_kafka_message_t& message) {
+  const bool is_gone =
+      message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
     consumer_.worked();
     std::unique_lock lock(mutex_);
@@ -156,30 +167,34 @@ bool KafkaLog::accept(const rd_kafka_message_t& message) {
     entries_.push_back(
         {.place = message.offset, .bytes = std::string(static_cast<const char*>(message.payload), message.len)});
     bytes_ += message.len;
+    failure_.clear();
   } else {
     // What passes by itself is not worth a word: whoever appends hears of it.
-    const bool is_gone =
-        message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
     const bool is_no_more = message.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
                             message.err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
                             message.err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION;
     const bool is_forbidden = message.err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    if (!is_gone && !is_no_more && !is_forbidden) return true;
+    if (!is_gone && !is_no_more && !is_forbidden) return false;
     const std::string reason = is_gone ? "entries were deleted before they were read here; put a copy of the store of "
                                          "another process in the place of this one's"
                                        : std::string(rd_kafka_err2str(message.err));
     const std::lock_guard lock(mutex_);
     failure_ = fmt::format("{}: cannot be read on: {}", name_, reason);
+    is_over_ = is_gone;
   }
   changed_.notify_all();
   if (arrived_) arrived_();
-  return message.err == RD_KAFKA_RESP_ERR_NO_ERROR;
+  // A broker that has just started may know of nothing for a moment; what was deleted does not come back.
+  return is_gone;
 }
 
 std::vector<SharedLog::Entry> KafkaLog::take(std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, wait, [&] { return !entries_.empty() || !failure_.empty(); });
-  if (entries_.empty() && !failure_.empty()) throw LogError(failure_);
+  if (entries_.empty() && !failure_.empty()) {
+    // What may pass is said once; it is heard of again if it has not.
+    throw LogError(is_over_ ? failure_ : std::exchange(failure_, {}));
+  }
   std::vector<Entry> taken(std::make_move_iterator(entries_.begin()), std::make_move_iterator(entries_.end()));
   entries_.clear();
   bytes_ = 0;

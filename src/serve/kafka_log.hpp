@@ -49,8 +49,9 @@ class KafkaLog final : public SharedLog {
  private:
   void make_producer();
   void read();
-  /// Whether it can be read on.
+  /// Whether it can never be read on.
   bool accept(const rd_kafka_message_t& message);
+  [[noreturn]] void throw_refused(rd_kafka_resp_err_t error, std::size_t size) const;
 
   KafkaLogOptions options_;
   std::string name_;
@@ -61,7 +62,8 @@ class KafkaLog final : public SharedLog {
   std::condition_variable changed_;
   std::deque<Entry> entries_;  // that have come and were not taken
   std::size_t bytes_ = 0;
-  std::string failure_;  // why it cannot be read on; empty: it can
+  std::string failure_;   // why it cannot be read on, now or ever; empty: it can
+  bool is_over_ = false;  // ever
   std::function<void()> arrived_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

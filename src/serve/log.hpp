@@ -49,8 +49,9 @@ class Store : public Log {
   virtual void begin() = 0;
   /// Gives the record its offset and time. Only between begin and commit.
   virtual void put(Record& record) = 0;
-  /// Throws LogError, and everything since begin() is undone, if it cannot be written; Overtaken, likewise, if another
-  /// process appended something meanwhile: then others() has it, and the same may be tried again.
+  /// Throws LogError, and everything since begin() is undone, if it cannot be written (TooLarge: not all at once);
+  /// Overtaken, likewise, if another process appended something meanwhile: then others() has it, and the same may be
+  /// tried again.
   virtual void commit() = 0;
   virtual void roll_back() = 0;
 
@@ -79,6 +80,12 @@ struct Overtaken : std::exception {
 class LogError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// What was to be written in one transaction is more than the log takes at a time. In parts it may fit.
+class TooLarge : public LogError {
+ public:
+  using LogError::LogError;
 };
 
 }  // namespace goblin::serve

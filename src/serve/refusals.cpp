@@ -30,6 +30,9 @@ Problem user_joined(std::string detail) {
 Problem past_horizon(std::string detail) {
   return {410, "past-horizon", "The reward came too late.", std::move(detail)};
 }
+Problem too_large(std::string detail) {
+  return {413, "too-large", "The log does not take so much at once.", std::move(detail)};
+}
 Problem busy(std::string detail) {
   return {429, "too-busy", "Too many requests wait to be written.", std::move(detail), 1};
 }

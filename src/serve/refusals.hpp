@@ -18,6 +18,7 @@ namespace goblin::serve::refusals {
 [[nodiscard]] Problem full(std::string detail);               ///< 409: as many users or items as there may be
 [[nodiscard]] Problem user_joined(std::string detail);        ///< 409: while the call was under way
 [[nodiscard]] Problem past_horizon(std::string detail);       ///< 410
+[[nodiscard]] Problem too_large(std::string detail);          ///< 413: for the log, at once
 [[nodiscard]] Problem busy(std::string detail);               ///< 429, try again
 [[nodiscard]] Problem learning_behind(std::string detail);    ///< 429, try again
 [[nodiscard]] Problem not_learned_yet(std::string detail);    ///< 503, try again

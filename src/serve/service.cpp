@@ -302,7 +302,9 @@ Service::State::~State() {
 /// What other processes wrote is learned as what is written here. Those who wait for a join are told by the learner.
 void Service::State::take_others(std::vector<Record> records, Offset end) {
   for (const Record& record : records) {
-    if (record.kind == RecordKind::item) {
+    if (record.kind == RecordKind::user) {
+      joins.write(record.user);  // so that nobody joins a second time before the learner comes to it
+    } else if (record.kind == RecordKind::item) {
       catalogue.put(record.item, record.context);
     } else if (record.kind == RecordKind::no_item) {
       catalogue.remove(record.item);

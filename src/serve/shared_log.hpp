@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -15,6 +16,9 @@ class SharedLog {
   /// Where an entry stands: 0, 1, 2, ... without gaps.
   using Place = std::int64_t;
 
+  /// The largest entry: what goblin topic create lets a message be, and something to spare for its frame.
+  static constexpr std::size_t most_entry_bytes = 15'000'000;
+
   struct Entry {
     Place place = 0;
     std::string bytes;
@@ -27,7 +31,8 @@ class SharedLog {
   virtual ~SharedLog() = default;
 
   /// Appends an entry behind whatever the others appended meanwhile. When it returns, the entry is safe, and its place
-  /// is known. Throws LogError if it is not known to be safe: it may be in the log nevertheless.
+  /// is known. Throws TooLarge if the log does not take entries of that size, and LogError if it is not known to be
+  /// safe: it may be in the log nevertheless.
   [[nodiscard]] virtual Place append(const std::string& bytes) = 0;
   /// From now on, take() gives the entries from that place on. `arrived` is called by a thread of the log's when there
   /// are new ones; it must not call the log.

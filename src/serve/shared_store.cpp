@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -18,6 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto most_waiting = 10s;
 constexpr std::string_view mark = "shared";  // of a copy, in its `meta`: how far it is
 constexpr std::string_view founding_mark = "founding";
+constexpr SharedLog::Place all = std::numeric_limits<SharedLog::Place>::max();
 
 std::size_t starts_in(const std::vector<Record>& records) {
   return static_cast<std::size_t>(std::count_if(records.begin(), records.end(),
@@ -55,8 +57,15 @@ void SharedStore::open(const std::string& founding, std::vector<Record> first_re
   }
   SharedLog::Bounds bounds = log_.bounds();
   if (bounds.end == 0 && progress_.next == 0) {
-    static_cast<void>(
-        log_.append(bytes_of({.founding = founding, .begin = 1, .records = dated(std::move(first_records))})));
+    const std::string bytes = bytes_of({.founding = founding, .begin = 1, .records = dated(std::move(first_records))});
+    if (bytes.size() > SharedLog::most_entry_bytes) {
+      throw LogError(
+          fmt::format("{}: begins with items of {} bytes together (must be at most {}); begin with fewer, and add the "
+                      "others with PUT "
+                      "/v1/items",
+                      log_.name(), bytes.size(), SharedLog::most_entry_bytes));
+    }
+    static_cast<void>(log_.append(bytes));
     bounds = log_.bounds();
   }
   check_copy(bounds);
@@ -94,8 +103,7 @@ void SharedStore::check_copy(SharedLog::Bounds bounds) {
   if (!can_look_back) return;
   const auto until = std::chrono::steady_clock::now() + most_waiting;
   while (waiting_.empty()) {
-    auto entries = log_.take(100ms);
-    waiting_.insert(waiting_.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
+    receive(100ms);
     if (waiting_.empty() && std::chrono::steady_clock::now() > until) {
       throw LogError(fmt::format("{}: entry {} cannot be read", log_.name(), progress_.next - 1));
     }
@@ -107,7 +115,7 @@ void SharedStore::check_copy(SharedLog::Bounds bounds) {
 void SharedStore::catch_up(SharedLog::Place end) {
   auto next_word = std::chrono::steady_clock::now() + options_.say_every;
   while (progress_.next < end) {
-    take_in(progress_.next);
+    take_in_more(end - 1);
     others_.clear();  // whoever made this store reads the copy
     if (const auto now = std::chrono::steady_clock::now(); options_.warn && now > next_word) {
       options_.warn(fmt::format("{}: {} of {} entries have been copied", log_.name(), progress_.next, end));
@@ -118,13 +126,14 @@ void SharedStore::catch_up(SharedLog::Place end) {
 
 std::uint64_t SharedStore::log_start(const std::string& process) {
   for (;;) {
-    take_in();
+    take_in_all();
     begin();
     try {
       Record record{.kind = RecordKind::start, .user = process};
       put(record);
       commit();
-      return progress_.starts;
+      others_.clear();          // as in catch_up
+      return progress_.starts;  // nothing behind the own entry was taken in
     } catch (const Overtaken&) {
       // Once more, behind the others.
     }
@@ -132,7 +141,7 @@ std::uint64_t SharedStore::log_start(const std::string& process) {
 }
 
 std::vector<Record> SharedStore::others() {
-  take_in();
+  take_in_all();
   return std::exchange(others_, {});
 }
 
@@ -154,6 +163,11 @@ void SharedStore::roll_back() {
 void SharedStore::commit() {
   if (written_.empty()) return copy_.commit();
   const std::string bytes = bytes_of({.begin = written_.front().offset, .records = written_});
+  if (bytes.size() > SharedLog::most_entry_bytes) {
+    roll_back();
+    throw TooLarge(fmt::format("{}: an entry of {} bytes (must be at most {})", log_.name(), bytes.size(),
+                               SharedLog::most_entry_bytes));
+  }
   SharedLog::Place place = 0;
   try {
     place = log_.append(bytes);
@@ -176,7 +190,14 @@ void SharedStore::commit() {
   }
   roll_back();
   own_ = place;
-  take_in(place);
+  own_in_force_ = false;
+  try {
+    take_in(place);
+  } catch (...) {
+    own_ =
+        -1;  // nobody will be told that it came into force, so that it is taken in as if another process had written it
+    throw;
+  }
   if (!own_in_force_) throw Overtaken();
 }
 
@@ -185,25 +206,40 @@ void SharedStore::prove_writable() {
   static_cast<void>(log_.append(bytes_of({.begin = 0})));
 }
 
+void SharedStore::receive(std::chrono::milliseconds wait) {
+  auto entries = log_.take(wait);
+  waiting_.insert(waiting_.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
+}
+
+/// New ones are fetched when none wait here any more, so that they do not pile up while they cannot be taken in.
+void SharedStore::take_in_all() {
+  while (!waiting_.empty()) take_in_some(all);
+  receive(0ms);
+  while (!waiting_.empty()) take_in_some(all);
+}
+
 void SharedStore::take_in(SharedLog::Place until) {
+  while (progress_.next <= until) take_in_more(until);
+}
+
+void SharedStore::take_in_more(SharedLog::Place until) {
   const auto deadline = std::chrono::steady_clock::now() + most_waiting;
-  for (;;) {
-    auto entries = log_.take(progress_.next <= until ? 100ms : 0ms);
-    waiting_.insert(waiting_.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
-    while (!waiting_.empty()) take_in_some();
-    if (progress_.next > until) return;
-    if (std::chrono::steady_clock::now() > deadline) {
-      throw LogError(
-          fmt::format("{}: entry {} has not come; it was appended, and may still come into force", log_.name(), until));
+  while (waiting_.empty()) {
+    receive(100ms);
+    if (waiting_.empty() && std::chrono::steady_clock::now() > deadline) {
+      throw LogError(fmt::format("{}: entry {} has not come; it was appended, and may still come into force",
+                                 log_.name(), progress_.next));
     }
   }
+  take_in_some(until);
 }
 
 /// The first entries that wait, in one transaction of the copy.
-void SharedStore::take_in_some() {
+void SharedStore::take_in_some(SharedLog::Place until) {
   constexpr std::size_t most_together = 1'000;  // entries
   while (!waiting_.empty() && waiting_.front().place < progress_.next) waiting_.pop_front();
   if (waiting_.empty()) return;
+  if (waiting_.front().place > until) throw LogError(fmt::format("{}: lacks entry {}", log_.name(), progress_.next));
   Progress progress = progress_;
   Offset end = copy_.end();
   std::vector<Record> taken;
@@ -212,7 +248,7 @@ void SharedStore::take_in_some() {
   std::size_t count = 0;
   copy_.begin();
   try {
-    for (; count < std::min(waiting_.size(), most_together); ++count) {
+    for (; count < std::min(waiting_.size(), most_together) && waiting_[count].place <= until; ++count) {
       const SharedLog::Entry& each = waiting_[count];
       Entry entry;
       const bool is_good = read(each, entry);

@@ -77,9 +77,15 @@ class SharedStore final : public Store {
   void open(const std::string& founding, std::vector<Record> first_records);
   void check_copy(SharedLog::Bounds bounds);
   void catch_up(SharedLog::Place end);
-  /// Takes in what has come, and waits for the entries up to `until`.
-  void take_in(SharedLog::Place until = -1);
-  void take_in_some();
+  /// Moves what has come from the log to those that wait here.
+  void receive(std::chrono::milliseconds wait);
+  /// Takes in everything that has come.
+  void take_in_all();
+  /// Takes in the entries up to that one, and none behind it; waits for them.
+  void take_in(SharedLog::Place until);
+  /// The next ones up to that one, some of them.
+  void take_in_more(SharedLog::Place until);
+  void take_in_some(SharedLog::Place until);
   [[nodiscard]] bool read(const SharedLog::Entry& each, Entry& entry) const;
   [[nodiscard]] std::vector<Record> dated(std::vector<Record> records) const;
   void remember(const Progress& progress);

@@ -149,7 +149,9 @@ struct SqliteStore::State {
         insert(writer, fmt::format("INSERT INTO log ({}, candidates) "
                                    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                                    columns)),
-        insert_event(writer, "INSERT INTO events VALUES (?, ?)"),
+        // Those who append to a log that is copied may have given up a name that is kept here: the last one counts.
+        insert_event(writer, options.is_copy ? "INSERT OR REPLACE INTO events VALUES (?, ?)"
+                                             : "INSERT INTO events VALUES (?, ?)"),
         insert_early(writer, "INSERT INTO early VALUES (?, ?)"),
         insert_open(writer, "INSERT INTO open VALUES (?, ?)"),
         delete_open(writer, "DELETE FROM open WHERE decision = ?"),
@@ -414,7 +416,8 @@ void SqliteStore::truncate(Offset before) {
   // Some at a time, so that nobody waits for long who wants to append.
   constexpr Offset piece = 2'000;
   Statement remove_events(state.writer,
-                          "DELETE FROM events WHERE event IN (SELECT event FROM log WHERE offset < ? AND kind = 1)");
+                          "DELETE FROM events WHERE event IN (SELECT event FROM log WHERE offset < ?1 AND kind = 1) "
+                          "AND decision < ?1");
   // Their names ascend with the decisions, but for a few that crossed, which go the next time.
   Statement remove_early(state.writer,
                          "DELETE FROM early WHERE event < "

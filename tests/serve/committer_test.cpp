@@ -218,5 +218,105 @@ TEST_F(CommitterTest, a_write_that_throws_takes_the_others_of_its_transaction_wi
   EXPECT_EQ(store_.end(), 2);
 }
 
+/// Takes two records at a time, and can be overtaken.
+class NarrowStore final : public Store {
+ public:
+  explicit NarrowStore(SqliteStore& store) : store_(store) {}
+
+  void read(Offset from, const std::function<bool(const Record&)>& visit) const override { store_.read(from, visit); }
+  [[nodiscard]] Offset end() const override { return store_.end(); }
+  void truncate(Offset before) override { store_.truncate(before); }
+  void begin() override {
+    count_ = 0;
+    store_.begin();
+  }
+  void put(Record& record) override {
+    ++count_;
+    store_.put(record);
+  }
+  void commit() override {
+    if (count_ > 2 || overtaken) {
+      store_.roll_back();
+      if (overtaken) throw Overtaken();
+      throw TooLarge(fmt::format("{} records", count_));
+    }
+    store_.commit();
+  }
+  void roll_back() override { store_.roll_back(); }
+  [[nodiscard]] std::optional<DecisionState> find(std::string_view event) override { return store_.find(event); }
+  [[nodiscard]] std::vector<Record> overdue(std::int64_t before, std::size_t most) override {
+    return store_.overdue(before, most);
+  }
+  void prove_writable() override { ++proofs; }
+  [[nodiscard]] std::vector<Record> others() override {
+    if (unreadable) throw LogError("an entry is of version 9");
+    return {};
+  }
+  [[nodiscard]] std::int64_t now() const override { return store_.now(); }
+  [[nodiscard]] Offset first() const override { return store_.first(); }
+
+  std::atomic<bool> overtaken = false;
+  std::atomic<bool> unreadable = false;
+  std::atomic<int> proofs = 0;
+
+ private:
+  SqliteStore& store_;
+  int count_ = 0;
+};
+
+TEST_F(CommitterTest, what_is_too_much_at_once_is_written_in_parts) {
+  NarrowStore narrow(store_);
+  std::vector<double> learned;
+  std::vector<std::string> answers;
+  {
+    Committer committer(narrow, [&](std::vector<Record> records, Offset) {
+      for (const Record& record : records) learned.push_back(record.reward);
+    });
+    hold(committer);
+    for (int k = 0; k < 9; ++k) {
+      std::unique_ptr<Write> write = std::make_unique<TestWrite>(
+          [k](Transaction& transaction) {
+            for (int time = 0; time < (k == 4 ? 3 : 1); ++time) put_reward(transaction, k);
+          },
+          [&](const Problem* problem) {
+            answers.push_back(problem == nullptr ? "" : fmt::format("{} {}", problem->status, problem->type));
+          });
+      EXPECT_FALSE(committer.submit(write));
+    }
+    let_go();
+  }
+  EXPECT_THAT(learned, ElementsAre(0, 1, 2, 3, 5, 6, 7, 8)) << "one alone is too large";
+  EXPECT_THAT(answers, ElementsAre("", "", "", "", "413 too-large", "", "", "", ""));
+}
+
+TEST_F(CommitterTest, nobody_waits_for_ever_while_others_are_quicker) {
+  NarrowStore narrow(store_);
+  narrow.overtaken = true;
+  std::promise<std::string> answer;
+  Committer committer(narrow, [](std::vector<Record>, Offset) {}, {.most_overtaken = std::chrono::milliseconds(20)});
+  std::unique_ptr<Write> write = std::make_unique<TestWrite>(
+      [](Transaction& transaction) { put_reward(transaction, 1.0); },
+      [&](const Problem* problem) { answer.set_value(problem == nullptr ? "" : problem->detail); });
+  EXPECT_FALSE(committer.submit(write));
+  EXPECT_EQ(answer.get_future().get(), "other processes were quicker for 20 ms");
+}
+
+TEST_F(CommitterTest, whoever_cannot_read_the_others_is_in_trouble_and_writes_nothing) {
+  NarrowStore narrow(store_);
+  Committer committer(narrow, [](std::vector<Record>, Offset) {}, {.try_again = std::chrono::milliseconds(1)});
+  narrow.unreadable = true;
+  const auto wait_for = [&](bool troubled) {
+    while (committer.is_troubled() != troubled) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  committer.look_for_others();
+  wait_for(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_TRUE(committer.is_troubled());
+  EXPECT_EQ(narrow.proofs, 0);
+  narrow.unreadable = false;
+  wait_for(false);
+  EXPECT_GE(narrow.proofs, 1);
+}
+
 }  // namespace committer_test
 }  // namespace goblin::serve

@@ -152,6 +152,7 @@ TEST(OpenApi, has_the_problems_that_there_are) {
                           refusals::other_reward,
                           refusals::full,
                           refusals::past_horizon,
+                          refusals::too_large,
                           refusals::busy,
                           refusals::learning_behind,
                           refusals::not_learned_yet,

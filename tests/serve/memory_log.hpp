@@ -50,6 +50,7 @@ class MemoryLog final : public SharedLog {
     if (before_append) std::exchange(before_append, {})();
     if (fault == Fault::lost) throw LogError("memory: nobody answers");
     const Place place = entries_->append(bytes);
+    if (after_append) std::exchange(after_append, {})();
     if (fault == Fault::unknown) throw LogError("memory: the answer got lost");
     return place;
   }
@@ -66,6 +67,10 @@ class MemoryLog final : public SharedLog {
     entries_->bells.erase(this);
   }
   std::vector<Entry> take(std::chrono::milliseconds wait) override {
+    if (failing_takes > 0) {
+      --failing_takes;
+      throw LogError("memory: cannot be read");
+    }
     std::unique_lock lock(entries_->mutex);
     const auto end = [&] { return static_cast<Place>(entries_->bytes.size()); };
     entries_->came.wait_for(lock, wait, [&] { return next_ < end(); });
@@ -82,7 +87,9 @@ class MemoryLog final : public SharedLog {
   const std::string& name() const override { return name_; }
 
   std::atomic<Fault> fault = Fault::none;
-  std::function<void()> before_append;  ///< called once
+  std::function<void()> before_append;  ///< called once, as the next one
+  std::function<void()> after_append;
+  std::atomic<int> failing_takes = 0;  ///< how many of the next fail
   std::size_t most_taken = 1'000;
 
  private:

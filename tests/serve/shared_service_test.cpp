@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -74,6 +75,43 @@ class SharedServiceTest : public testing::TestWithParam<Policy> {
   std::mutex mutex_;
   std::vector<std::string> warnings_;
 };
+
+// Found to be somebody else's, a decision stays so, also if the transaction has to be tried again.
+TEST_P(SharedServiceTest, nobody_gets_the_decision_of_another_user) {
+  Instance one = start("one");
+  Instance two = start("two");
+  Caller ann(*one.service);
+  Caller bob(*one.service);
+  Caller other(*two.service);
+  SelectRequest named = request_for("u1", 1);
+  named.event = "order";
+  good(ann.select(named));
+  const Decided decided = good(ann.select(request_for("u2", 2)));
+  wait_for(two, decided.offset);
+  // While the writer is held up, a taken name and a reward come into one transaction, which is then overtaken.
+  std::promise<void> held;
+  std::promise<void> go_on;
+  one.log->before_append = [&] {
+    held.set_value();
+    go_on.get_future().wait();
+    one.log->before_append = [&] { good(other.select(request_for("u5", 5))); };
+  };
+  std::thread first([&] { good(ann.select(request_for("u3", 3))); });
+  held.get_future().wait();
+  named.user = "u4";
+  std::string answer;
+  std::thread second([&] { answer = problem_of(bob.select(named)); });
+  std::thread third([&] {
+    Caller eve(*one.service);
+    good(eve.reward(decided.event, 1.0));
+  });
+  std::this_thread::sleep_for(200ms);  // both wait for the writer
+  go_on.set_value();
+  for (std::thread* each : {&first, &second, &third}) each->join();
+  EXPECT_THAT(answer, StartsWith("409 event-taken"));
+  EXPECT_TRUE(one.log->before_append == nullptr) << "it was overtaken";
+  expect_same_belief(one, two);
+}
 
 TEST_P(SharedServiceTest, what_one_learns_the_other_knows) {
   Instance one = start("one");

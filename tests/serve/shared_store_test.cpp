@@ -187,6 +187,81 @@ TEST_F(SharedStoreTest, what_was_overtaken_by_nothing_is_in_force) {
   expect_same(*one, *two);
 }
 
+// The own entry is in the log and in force, but whoever wrote it could not read on to see that: its caller was told
+// that it failed, so it has to be learned as what others wrote.
+TEST_F(SharedStoreTest, what_was_appended_but_not_seen_is_told_later) {
+  const auto one = start("one");
+  const auto two = start("two");
+  one->log.before_append = [&] {
+    two->store.prove_writable();  // so that it is not the next entry
+    one->log.failing_takes = 1;
+  };
+  EXPECT_THROW(one->append(reward("ann", 1.0)), LogError);
+  EXPECT_EQ(one->store.end(), 1);
+  const auto others = one->store.others();
+  ASSERT_EQ(others.size(), 1);
+  EXPECT_EQ(others.front().user, "ann");
+  EXPECT_EQ(one->store.end(), 2);
+  expect_same(*one, *start("three"));
+}
+
+TEST_F(SharedStoreTest, nothing_behind_the_own_entry_is_taken_in_with_it) {
+  const auto one = start("one");
+  const auto two = start("two");
+  one->log.before_append = [&] { two->store.prove_writable(); };
+  one->log.after_append = [&] {
+    EXPECT_EQ(two->store.others().size(), 1);
+    two->append(reward("bob", 2.0));
+  };
+  one->append(reward("ann", 1.0));
+  EXPECT_EQ(one->store.end(), 2) << "or whoever learns up to the end would miss what comes now";
+  ASSERT_EQ(one->store.others().size(), 1);
+  EXPECT_EQ(one->store.end(), 3);
+  // Nor does somebody else's start change the own number.
+  one->log.before_append = [&] { two->store.prove_writable(); };
+  one->log.after_append = [&] { EXPECT_EQ(two->store.log_start("two"), 2); };
+  EXPECT_EQ(one->store.log_start("one"), 1);
+  EXPECT_EQ(one->store.others().size(), 1);
+  expect_same(*one, *two);
+}
+
+// Processes give up old records when they like, and with them the names.
+TEST_F(SharedStoreTest, a_name_that_one_gave_up_may_come_again) {
+  const auto one = start("one");
+  const auto two = start("two");
+  const auto decision = [](double value) {
+    return Record{.kind = RecordKind::decision, .event = "order", .user = "ann", .context = {value}, .scores = "[1]"};
+  };
+  one->append(decision(1.0));
+  one->append(reward("ann", 1.0));
+  one->store.truncate(2);
+  EXPECT_FALSE(one->store.find("order"));
+  one->append(decision(2.0));
+  EXPECT_EQ(two->store.others().size(), 3);
+  for (Process* each : {one.get(), two.get()}) EXPECT_EQ(each->store.find("order")->decision.context.front(), 2.0);
+  two->store.truncate(2);
+  EXPECT_EQ(two->store.find("order")->decision.offset, 3);
+  expect_same(*one, *two);
+}
+
+TEST_F(SharedStoreTest, refuses_what_is_too_large_for_an_entry) {
+  const auto one = start("one");
+  Record large = reward("ann", 1.0);
+  large.context.assign(SharedLog::most_entry_bytes / 8 + 1, 0.5);
+  EXPECT_THROW(one->append(large), TooLarge);
+  EXPECT_EQ(one->store.end(), 1);
+  EXPECT_EQ(entries_->bytes.size(), 1);
+  one->append(reward("ann", 1.0));
+  entries_ = std::make_shared<SharedEntries>();
+  try {
+    start("two", "F", {{.kind = RecordKind::item, .item = "tea", .context = large.context}});
+    FAIL();
+  } catch (const LogError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("(must be at most 15000000); begin with fewer, and add the others with PUT"));
+  }
+  EXPECT_TRUE(entries_->bytes.empty());
+}
+
 // A broker that cannot be reached, and one whose answer gets lost.
 TEST_F(SharedStoreTest, what_is_not_known_to_be_safe_may_be_there) {
   const auto one = start("one");
@@ -226,7 +301,7 @@ TEST_F(SharedStoreTest, what_is_no_entry_is_passed_over_by_everybody) {
   std::string newer = torn;
   newer[4] = 9;
   entries_->append(newer);
-  EXPECT_THROW(static_cast<void>(one->store.others()), LogError);
+  for (int time = 0; time < 3; ++time) EXPECT_THROW(static_cast<void>(one->store.others()), LogError);
   EXPECT_THAT(refusal("three"), HasSubstr("entry 4: it is of version 9, and this goblin reads version 1; use a newer"));
 }
 
