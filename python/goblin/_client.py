@@ -389,9 +389,12 @@ class Client:
                 if answer.status == 307 and location.scheme in ("http", "https") and location.hostname:
                     where = f"{location.scheme}://{location.netloc}"
                     raise _MovedError(where, location.path + (f"?{location.query}" if location.query else ""))
-                undone = answer.status in (429, 503)
+                fields = _fields(received)
+                # A log or a server that did not answer in time may have it nevertheless.
+                perhaps_done = str(fields.get("type")).endswith(("/store-unavailable", "/partition-away"))
+                undone = answer.status == 429 or (answer.status == 503 and not perhaps_done)
                 if tries == self._retries or not (undone or (repeatable and answer.status >= 500)):
-                    raise _problem(answer.status, _fields(received), answer)
+                    raise _problem(answer.status, fields, answer)
                 wait = max(wait, _seconds(answer.getheader("Retry-After")))
             tries += 1
             time.sleep(wait * random.uniform(1.0, 1.5))  # so that those who were refused together do not come together

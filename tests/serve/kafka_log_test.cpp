@@ -127,6 +127,13 @@ TEST(KafkaLog, brokers_that_are_away_are_waited_for_a_while) {
   EXPECT_THAT(read(log, 2), ElementsAre("0:a", "1:b"));
 }
 
+TEST(KafkaLog, says_what_is_too_large) {
+  const MockBrokers brokers(1);
+  KafkaLog log({.address = brokers.address()});
+  EXPECT_THROW(static_cast<void>(log.append(std::string(16'100'000, 'x'))), TooLarge);
+  EXPECT_EQ(log.append("a"), 0);
+}
+
 TEST(KafkaLog, what_passes_by_itself_is_tried_again) {
   const MockBrokers brokers(3);
   KafkaLog log({.address = brokers.address()});

@@ -294,6 +294,10 @@ TEST_P(SharedServiceTest, while_nobody_answers_decisions_go_on) {
     EXPECT_FALSE(one.service->status().ready);
     std::vector<Decided> early;
     for (std::uint64_t k = 0; k < 5; ++k) early.push_back(good(caller.select(request_for("u1", k))));
+    SelectRequest ranking = request_for("u2", 9);
+    ranking.k = 2;
+    for (const RankedPlace& place : good(caller.rank(ranking)).places) early.push_back({.event = place.event});
+    EXPECT_EQ(early.size(), 7);
     EXPECT_THAT(early.front().event, StartsWith("g-1-"));
     EXPECT_THAT(problem_of(caller.reward(early.front().event, 1.0)), StartsWith("503 "));
     one.log->fault = MemoryLog::Fault::none;
