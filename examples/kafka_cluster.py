@@ -99,7 +99,6 @@ class Brokers:
                         f"log.dirs={folder / f'broker{k}' / 'data'}",
                         f"offsets.topic.replication.factor={count}",
                         "offsets.topic.num.partitions=1",
-                        "auto.create.topics.enable=false",
                         "broker.session.timeout.ms=3000",
                         "broker.heartbeat.interval.ms=500",
                         "group.initial.rebalance.delay.ms=0",
