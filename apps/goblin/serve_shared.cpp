@@ -47,16 +47,6 @@ void check_url(const std::string& url) {
       fmt::format("--advertise: '{}' (must be http://HOST:PORT or https://HOST:PORT, without a path)", url));
 }
 
-/// Partitions are logs of their own, which works for policies whose users, or clusters, learn by themselves.
-void check_policy(Policy policy, std::size_t count, const serve::KafkaAddress& address) {
-  if (count == 1 || policy == Policy::gob_lin_block || policy == Policy::linucb_ind) return;
-  throw std::invalid_argument(
-      fmt::format("--log: {} has {} partitions (must have 1 for {}, which learns across all users; gob.lin.block and "
-                  "linucb-ind can "
-                  "have several)",
-                  address.text(), count, name_of(policy)));
-}
-
 }  // namespace
 
 CLI::Option* add_shared_log_options(CLI::App& command, SharedLogRequest& request) {
@@ -114,6 +104,22 @@ void check_shared_log_options(const SharedLogRequest& request) {
   if (!request.advertise.empty()) check_url(request.advertise);
 }
 
+void check_that_it_divides(Policy policy, const BanditOptions& options, std::size_t count, const std::string& topic) {
+  if (count == 1) return;
+  if (policy != Policy::gob_lin_block && policy != Policy::linucb_ind) {
+    throw std::invalid_argument(
+        fmt::format("--log: {} has {} partitions (must have 1 for {}, which learns across all users; gob.lin.block and "
+                    "linucb-ind can have several)",
+                    topic, count, name_of(policy)));
+  }
+  if (options.forgetting.window > 0) {
+    throw std::invalid_argument(
+        fmt::format("--window: {} (must be 0 for the {} partitions of {}: it counts the rewards of all users together, "
+                    "and each partition knows its own)",
+                    options.forgetting.window, count, topic));
+  }
+}
+
 serve::PartitionTable read_partition_table(const std::string& path, const Graph& graph, std::size_t count) {
   const auto [listed, labels] = read_label_file(path, Graph());
   const auto refuse_strangers = [&](const Graph& some, const Graph& others, std::string_view what) {
@@ -168,7 +174,7 @@ SharedServing::SharedServing(const SharedLogRequest& request, const BanditReques
                       bandit.load, count_, address_.text()));
     }
     parts_ = bandit_parts(bandit, items);
-    check_policy(parts_->policy, count_, address_);
+    check_that_it_divides(parts_->policy, parts_->options, count_, address_.text());
     if (!request.table.empty()) table_ = read_partition_table(request.table, parts_->graph, count_);
     if (const auto divided = serve::divided_cluster(parts_->graph, parts_->clusters, table_)) {
       throw std::invalid_argument(fmt::format(

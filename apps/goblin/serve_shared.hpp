@@ -34,6 +34,10 @@ CLI::Option* add_shared_log_options(CLI::App& command, SharedLogRequest& request
 /// Throws std::invalid_argument if options are there that need --log, and it is not.
 void check_shared_log_options(const SharedLogRequest& request);
 
+/// Partitions are logs of their own, which works where users, or clusters, learn by themselves. Throws
+/// std::invalid_argument if a bandit learns, or forgets, across all users.
+void check_that_it_divides(Policy policy, const BanditOptions& options, std::size_t count, const std::string& topic);
+
 /// --table FILE: the partition of each user of a graph, out of so many. Throws DataError or std::invalid_argument.
 [[nodiscard]] serve::PartitionTable read_partition_table(const std::string& path, const Graph& graph,
                                                          std::size_t count);
