@@ -391,12 +391,50 @@ TEST_P(HttpPartitionsTest, logs_are_those_of_partitions) {
   EXPECT_THAT(one().call("GET", "/metrics").body, HasSubstr("goblin_partitions_here 1\n"));
 }
 
+TEST_P(HttpPartitionsTest, who_reads_a_log_keeps_no_partition) {
+  start();
+  for (int k = 0; k < 400; ++k) {
+    json wide = select_of("u1");
+    wide["event"] = fmt::format("{}-{}", k, std::string(200, 'x'));
+    ASSERT_EQ(one().call("POST", "/v1/select", wide).status, 200);
+  }
+  const json rewards(600, {{"user", "u1"}, {"context", {0.1, 0.2, 0.3}}, {"reward", 1}});
+  for (int k = 0; k < 60; ++k) ASSERT_EQ(one().call("POST", "/v1/rewards", rewards).status, 200);
+  // One has read all of it and goes on waiting, another one stops in the middle.
+  HttpClient idle(one().http->port());
+  EXPECT_EQ(idle.call("GET", "/v1/log").status, 200);
+  HttpClient slow(one().http->port(), 4'096);
+  ASSERT_TRUE(slow.send(HttpClient::request("GET", "/v1/log", {}, {})));
+  std::this_thread::sleep_for(200ms);
+  const std::weak_ptr<Service> service = one().partitions->at(0);
+  one().partitions->have({});
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!service.expired() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(service.expired());
+  EXPECT_FALSE(slow.receive().has_value()) << "it sees that the end is missing";
+}
+
 TEST_P(HttpPartitionsTest, a_partition_that_cannot_be_is_refused) {
   start();
   for (const char* field : {"Goblin-Partition: 2\r\n", "Goblin-Partition: x\r\n", "Goblin-Partition: -1\r\n"}) {
     EXPECT_EQ(one().call("PUT", "/v1/items/tea", {{"context", {1, 0, 0}}}, field).status, 400) << field;
     EXPECT_EQ(one().call("POST", "/v1/reward", {{"event", "mine"}, {"reward", 1}}, field).status, 400) << field;
   }
+}
+
+TEST_P(HttpPartitionsTest, whoever_names_a_partition_reaches_its_own_users_only) {
+  start();
+  const json rewards = {{{"user", "u5"}, {"context", {1, 0, 0}}, {"reward", 1}},
+                        {{"user", "u1"}, {"context", {1, 0, 0}}, {"reward", 1}}};
+  const HttpAnswer mixed = one().call("POST", "/v1/rewards", rewards, "Goblin-Partition: 0\r\n");
+  const json results = mixed.json()["results"];
+  EXPECT_EQ(results[0]["status"], 409) << mixed.body;
+  EXPECT_EQ(results[0]["type"], "/problems/other-partition");
+  EXPECT_EQ(results[0]["detail"], "user: \"u5\" is in partition 1 (must be in 0, which is asked for)");
+  EXPECT_EQ(results[1]["status"], 200) << mixed.body;
+  one().partitions->at(0)->wait_until_learned();
+  EXPECT_EQ(one().partitions->at(0)->status().users, 8);
+  EXPECT_EQ(one().partitions->at(0)->status().rewards, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(all, HttpPartitionsTest, testing::Values(Policy::linucb_ind, Policy::gob_lin_block),
