@@ -208,7 +208,7 @@ SharedServing::SharedServing(const SharedLogRequest& request, const BanditReques
                            {{"here", fmt::format("{}", fmt::join(now, ", "))}});
                    partitions_->have(now);
                  });
-  peers_.emplace(*group_, request.redirect);
+  peers_.emplace(*group_, url, request.redirect);
 }
 
 std::shared_ptr<serve::Service> SharedServing::open(std::size_t partition) const {

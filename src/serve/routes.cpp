@@ -104,7 +104,7 @@ void at_partition(Exchange& exchange, std::size_t partition, Work work) {
     return;
   }
   if (site.peers != nullptr && site.peers->redirects() && exchange.head().partition.empty()) {
-    if (const auto url = site.peers->owner(partition)) return redirect(exchange, partition, *url);
+    if (const auto url = site.peers->other_owner(partition)) return redirect(exchange, partition, *url);
   }
   exchange.ask(partition, exchange.head().method_name, exchange.head().target, std::string(exchange.body()),
                [&exchange](const Result<Reply>& reply) { pass_on(exchange, reply); });
@@ -440,7 +440,7 @@ void handle_log(Exchange& exchange) {
   Offset from = query.number("from", 1, 0, std::numeric_limits<std::int64_t>::max());
   const std::size_t partition = query.number("partition", 0, 0, partitions.count() - 1);
   if (partitions.at(partition) == nullptr) {
-    const auto url = exchange.site().peers == nullptr ? std::nullopt : exchange.site().peers->owner(partition);
+    const auto url = exchange.site().peers == nullptr ? std::nullopt : exchange.site().peers->other_owner(partition);
     if (url) return redirect(exchange, partition, *url);
     exchange.refuse(refusals::partition_away(fmt::format("partition {}: nobody is known to have it", partition)));
     return;

@@ -105,7 +105,7 @@ class HttpPartitionsTest : public testing::TestWithParam<Policy> {
                               }});
       server.partitions->have({k});
       server.partitions->wait_until_open();
-      server.peers = std::make_unique<Peers>(server.group, redirects);
+      server.peers = std::make_unique<Peers>(server.group, fmt::format("http://server-{}", k), redirects);
       ServerOptions options;
       options.listen.port = 0;
       options.threads = 2;
@@ -369,6 +369,9 @@ TEST_P(HttpPartitionsTest, callers_are_sent_there_if_asked_for) {
   EXPECT_EQ(sent.fields.at("location"), two().http->address() + "/v1/select");
   EXPECT_EQ(sent.json()["server"], two().http->address());
   EXPECT_EQ(two().call("POST", "/v1/select", select_of("u5")).status, 200);
+  EXPECT_EQ(one().call("GET", "http://one.example/v1/users/u5").fields.at("location"),
+            two().http->address() + "/v1/users/u5")
+      << "whatever name it was asked by";
   // What concerns several partitions is passed on nevertheless.
   EXPECT_EQ(one().call("PUT", "/v1/items/tea", {{"context", {1, 0, 0}}}).status, 200);
   EXPECT_EQ(two().call("GET", "/v1/items/tea").status, 200);
@@ -435,6 +438,34 @@ TEST_P(HttpPartitionsTest, whoever_names_a_partition_reaches_its_own_users_only)
   one().partitions->at(0)->wait_until_learned();
   EXPECT_EQ(one().partitions->at(0)->status().users, 8);
   EXPECT_EQ(one().partitions->at(0)->status().rewards, 1);
+}
+
+TEST_P(HttpPartitionsTest, addresses_are_passed_on_as_they_came) {
+  start();
+  // Users by names that a URL would lose, in each partition.
+  for (const auto& [target, name] :
+       {std::pair("/v1/users/..", ".."), {"/v1/users/.", "."}, {"/v1/users/a%23b", "a#b"}}) {
+    Server& other = servers_[1 - table_.of(name)];
+    EXPECT_EQ(other.call("PUT", target, json::object()).status, 200) << target;
+    wait_until_learned();
+    for (Server* server : {&one(), &two()}) {
+      const HttpAnswer seen = server->call("GET", fmt::format("http://localhost{}", target));
+      EXPECT_EQ(seen.status, 200) << target;
+      EXPECT_EQ(seen.json()["user"], name) << seen.body;
+    }
+  }
+  for (Server* server : {&one(), &two()}) {
+    const HttpAnswer cut = server->call("GET", "/v1/users/u5#x");
+    EXPECT_EQ(cut.status, 400);
+    EXPECT_EQ(cut.problem(), "malformed-request");
+  }
+}
+
+TEST_P(HttpPartitionsTest, nobody_is_sent_to_the_server_that_sends) {
+  start(true);
+  one().group.set(1, "http://server-0");  // it is this one, the group thinks
+  EXPECT_EQ(one().call("POST", "/v1/select", select_of("u5")).problem(), "partition-away");
+  EXPECT_EQ(one().call("GET", "/v1/log?partition=1").problem(), "partition-away");
 }
 
 INSTANTIATE_TEST_SUITE_P(all, HttpPartitionsTest, testing::Values(Policy::linucb_ind, Policy::gob_lin_block),
