@@ -154,8 +154,7 @@ serve::PartitionTable read_partition_table(const std::string& path, const Graph&
 }
 
 SharedServing::SharedServing(const SharedLogRequest& request, const BanditRequest& bandit, const data::Items* items,
-                             const serve::ServiceOptions& service, const serve::ServerOptions& server,
-                             serve::JsonLog& log)
+                             const serve::ServiceOptions& service, const serve::ServerOptions& server)
     : service_(service), items_(items), bandit_(bandit) {
   try {
     address_ = serve::kafka_address(request.log);
@@ -188,27 +187,37 @@ SharedServing::SharedServing(const SharedLogRequest& request, const BanditReques
     throw std::invalid_argument(fmt::format("--table: {} (must be none: {} has one partition, which has everybody)",
                                             request.table, address_.text()));
   }
+  url_ = request.advertise.empty() && !request.group.empty() ? usual_url(server) : request.advertise;
+  group_name_ = request.group;
+  redirects_ = request.redirect;
+}
+
+void SharedServing::start(serve::JsonLog& log) {
   partitions_.emplace(serve::Partitions::Options{
       .table = table_, .open = [this](std::size_t partition) { return open(partition); }, .warn = service_.warn});
-  if (request.group.empty()) {
+  if (group_name_.empty()) {
     std::set<std::size_t> all;
     for (std::size_t partition = 0; partition < count_; ++partition) all.insert(partition);
     partitions_->have(all);
     partitions_->wait_until_open();
     return;
   }
-  const std::string url = request.advertise.empty() ? usual_url(server) : request.advertise;
   group_.emplace(serve::KafkaGroupOptions{.address = address_,
                                           .properties = properties_,
-                                          .group = request.group,
+                                          .group = group_name_,
                                           .process = service_.process,
-                                          .url = url},
+                                          .url = url_,
+                                          .warn = service_.warn},
                  [this, &log](const serve::KafkaGroup::Partitions& now) {
                    log.say(serve::JsonLog::Level::info, "The group has divided the partitions.",
                            {{"here", fmt::format("{}", fmt::join(now, ", "))}});
                    partitions_->have(now);
                  });
-  peers_.emplace(*group_, url, request.redirect);
+  peers_.emplace(*group_, url_, redirects_);
+}
+
+void SharedServing::leave() {
+  if (group_) group_->leave();
 }
 
 std::shared_ptr<serve::Service> SharedServing::open(std::size_t partition) const {
