@@ -1,13 +1,17 @@
 #include "bandit_options.hpp"
+#include "checked_file.hpp"
 #include "commands.hpp"
 #include "data_options.hpp"
 #include "goblin/error.hpp"
 #include "report.hpp"
 #include "saving.hpp"
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +24,17 @@ struct MergeRequest {
   std::string save;
   std::size_t threads = 0;
 };
+
+/// Whoever gives a model twice, under one name or two, hears of it.
+void warn_of_repeated(const std::vector<std::string>& models) {
+  std::map<std::pair<std::size_t, std::uint32_t>, std::string> name_of;  // by length and checksum
+  for (const std::string& model : models) {
+    const MappedFile file(model);
+    const auto [first, is_new] = name_of.try_emplace({file.bytes().size(), crc32_of(0, file.bytes())}, model);
+    if (is_new) continue;
+    report(fmt::format("goblin: warning: {}: is the same as {}: its rewards count twice\n", model, first->second));
+  }
+}
 
 void run(const MergeRequest& request) {
   check_can_be_saved(request.save);
@@ -38,6 +53,7 @@ void run(const MergeRequest& request) {
                       fmt::format("cannot be merged into {}: {}", request.models.front(), error.what()));
     }
   }
+  warn_of_repeated(request.models);  // the first of which may be the one that is saved
   bandit.save(request.save);
   const BanditSummary summary = bandit.summary();
   report(fmt::format("{}: {} rewards\n", described_rules(summary), summary.rewards));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,19 @@ void write_file(const std::filesystem::path& path, const std::function<void(std:
   if (!out)
     throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot be written", path.string()));
 }
+
+NewFile::NewFile(std::filesystem::path path, const std::function<void(std::ostream&)>& write)
+    : path_(std::move(path)), beside_(fmt::format("{}.{}-new", path_.string(), ::getpid())) {
+  check_can_be_saved(path_.string());
+  write_file(beside_, write);
+}
+
+NewFile::~NewFile() {
+  std::error_code nobody_asks;
+  std::filesystem::remove(beside_, nobody_asks);
+}
+
+void NewFile::keep() { std::filesystem::rename(beside_, path_); }
 
 std::string save_early(const Bandit& bandit, const std::string& path, const Learned& learned) {
   if (path.empty()) return "";

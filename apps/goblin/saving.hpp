@@ -23,6 +23,24 @@ void check_can_be_saved(const std::string& path);
 /// Writes a file; throws std::system_error if it cannot be written.
 void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 
+/// A file that is written beside another one, and takes its place only if it is kept: whatever else has to work first,
+/// the old one is still there if it did not.
+class NewFile {
+ public:
+  /// Throws std::system_error if it cannot be written.
+  NewFile(std::filesystem::path path, const std::function<void(std::ostream&)>& write);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  /// Throws std::system_error if the other one cannot be replaced.
+  void keep();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path beside_;
+};
+
 /// How far a log was learned.
 struct Learned {
   std::size_t count = 0;      ///< of its lines, or whatever it consists of

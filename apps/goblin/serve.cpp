@@ -117,8 +117,11 @@ void complete(ServeRequest& request) {
 
 /// Every connection is an open file to the system, which usually lets a program have 1,024 of them unless it asks for
 /// more. If connections could take all of them, strangers could keep the store from opening its own.
-void make_room_for(std::size_t& most_connections, JsonLog& log) {
-  constexpr rlim_t others = 64;  // the store, its snapshots, what listens
+void make_room_for(std::size_t& most_connections, std::size_t partitions, JsonLog& log) {
+  // The store, its snapshots, what listens; and for each partition a store and what leads to its brokers.
+  constexpr rlim_t own = 64;
+  constexpr rlim_t of_partition = 64;
+  const rlim_t others = own + (partitions * of_partition);
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   const rlim_t wanted = most_connections + others;
@@ -126,7 +129,7 @@ void make_room_for(std::size_t& most_connections, JsonLog& log) {
   files.rlim_cur = std::min(wanted, files.rlim_max);
   ::setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur == wanted) return;
-  most_connections = files.rlim_cur > 2 * others ? files.rlim_cur - others : others;
+  most_connections = std::max(files.rlim_cur / 2, files.rlim_cur - std::min(files.rlim_cur, others));
   log.say(JsonLog::Level::warning,
           fmt::format("There may be {} connections at the same time, and no more: the system allows {} open files "
                       "(ulimit -n).",
@@ -176,19 +179,21 @@ void run(ServeRequest& request) {
   serve::check(request.server);  // before there is a store
   const HeldSignals signals;
   JsonLog log(STDERR_FILENO);
-  make_room_for(request.server.limits.most_connections, log);
   const auto items = read_items(request.bandit.items);
   request.service.warn = [&log](const std::string& words) { log.say(JsonLog::Level::warning, words); };
   log.say(JsonLog::Level::info, "The store is being opened.", {{"store", request.store}, {"log", request.shared.log}});
   std::optional<serve::Service> alone;
   std::optional<SharedServing> shared;
   if (request.shared.log.empty()) {
+    make_room_for(request.server.limits.most_connections, 0, log);
     Bandit bandit = make_bandit(request.bandit, items.get());
     request.server.requests.dimension = bandit.options().dimension;
     alone.emplace(std::move(bandit), items.get(), request.service);
   } else {
     request.server.requests.dimension = dimension_of(request.bandit, items.get());
-    shared.emplace(request.shared, request.bandit, items.get(), request.service, request.server, log);
+    shared.emplace(request.shared, request.bandit, items.get(), request.service, request.server);
+    make_room_for(request.server.limits.most_connections, shared->partition_count(), log);
+    shared->start(log);
   }
   const auto own = alone ? std::make_unique<serve::Partitions>(*alone) : nullptr;
   serve::HttpServer server(own ? *own : shared->partitions(), own ? nullptr : shared->peers(), log, request.server);
@@ -211,6 +216,7 @@ void run(ServeRequest& request) {
     break;
   }
   traffic.reset();
+  if (shared) shared->leave();
   server.stop();
 }
 

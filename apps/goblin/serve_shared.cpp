@@ -47,16 +47,6 @@ void check_url(const std::string& url) {
       fmt::format("--advertise: '{}' (must be http://HOST:PORT or https://HOST:PORT, without a path)", url));
 }
 
-/// Partitions are logs of their own, which works for policies whose users, or clusters, learn by themselves.
-void check_policy(Policy policy, std::size_t count, const serve::KafkaAddress& address) {
-  if (count == 1 || policy == Policy::gob_lin_block || policy == Policy::linucb_ind) return;
-  throw std::invalid_argument(
-      fmt::format("--log: {} has {} partitions (must have 1 for {}, which learns across all users; gob.lin.block and "
-                  "linucb-ind can "
-                  "have several)",
-                  address.text(), count, name_of(policy)));
-}
-
 }  // namespace
 
 CLI::Option* add_shared_log_options(CLI::App& command, SharedLogRequest& request) {
@@ -114,6 +104,22 @@ void check_shared_log_options(const SharedLogRequest& request) {
   if (!request.advertise.empty()) check_url(request.advertise);
 }
 
+void check_that_it_divides(Policy policy, const BanditOptions& options, std::size_t count, const std::string& topic) {
+  if (count == 1) return;
+  if (policy != Policy::gob_lin_block && policy != Policy::linucb_ind) {
+    throw std::invalid_argument(
+        fmt::format("--log: {} has {} partitions (must have 1 for {}, which learns across all users; gob.lin.block and "
+                    "linucb-ind can have several)",
+                    topic, count, name_of(policy)));
+  }
+  if (options.forgetting.window > 0) {
+    throw std::invalid_argument(
+        fmt::format("--window: {} (must be 0 for the {} partitions of {}: it counts the rewards of all users together, "
+                    "and each partition knows its own)",
+                    options.forgetting.window, count, topic));
+  }
+}
+
 serve::PartitionTable read_partition_table(const std::string& path, const Graph& graph, std::size_t count) {
   const auto [listed, labels] = read_label_file(path, Graph());
   const auto refuse_strangers = [&](const Graph& some, const Graph& others, std::string_view what) {
@@ -148,8 +154,7 @@ serve::PartitionTable read_partition_table(const std::string& path, const Graph&
 }
 
 SharedServing::SharedServing(const SharedLogRequest& request, const BanditRequest& bandit, const data::Items* items,
-                             const serve::ServiceOptions& service, const serve::ServerOptions& server,
-                             serve::JsonLog& log)
+                             const serve::ServiceOptions& service, const serve::ServerOptions& server)
     : service_(service), items_(items), bandit_(bandit) {
   try {
     address_ = serve::kafka_address(request.log);
@@ -168,7 +173,7 @@ SharedServing::SharedServing(const SharedLogRequest& request, const BanditReques
                       bandit.load, count_, address_.text()));
     }
     parts_ = bandit_parts(bandit, items);
-    check_policy(parts_->policy, count_, address_);
+    check_that_it_divides(parts_->policy, parts_->options, count_, address_.text());
     if (!request.table.empty()) table_ = read_partition_table(request.table, parts_->graph, count_);
     if (const auto divided = serve::divided_cluster(parts_->graph, parts_->clusters, table_)) {
       throw std::invalid_argument(fmt::format(
@@ -182,27 +187,37 @@ SharedServing::SharedServing(const SharedLogRequest& request, const BanditReques
     throw std::invalid_argument(fmt::format("--table: {} (must be none: {} has one partition, which has everybody)",
                                             request.table, address_.text()));
   }
+  url_ = request.advertise.empty() && !request.group.empty() ? usual_url(server) : request.advertise;
+  group_name_ = request.group;
+  redirects_ = request.redirect;
+}
+
+void SharedServing::start(serve::JsonLog& log) {
   partitions_.emplace(serve::Partitions::Options{
       .table = table_, .open = [this](std::size_t partition) { return open(partition); }, .warn = service_.warn});
-  if (request.group.empty()) {
+  if (group_name_.empty()) {
     std::set<std::size_t> all;
     for (std::size_t partition = 0; partition < count_; ++partition) all.insert(partition);
     partitions_->have(all);
     partitions_->wait_until_open();
     return;
   }
-  const std::string url = request.advertise.empty() ? usual_url(server) : request.advertise;
   group_.emplace(serve::KafkaGroupOptions{.address = address_,
                                           .properties = properties_,
-                                          .group = request.group,
+                                          .group = group_name_,
                                           .process = service_.process,
-                                          .url = url},
+                                          .url = url_,
+                                          .warn = service_.warn},
                  [this, &log](const serve::KafkaGroup::Partitions& now) {
                    log.say(serve::JsonLog::Level::info, "The group has divided the partitions.",
                            {{"here", fmt::format("{}", fmt::join(now, ", "))}});
                    partitions_->have(now);
                  });
-  peers_.emplace(*group_, request.redirect);
+  peers_.emplace(*group_, url_, redirects_);
+}
+
+void SharedServing::leave() {
+  if (group_) group_->leave();
 }
 
 std::shared_ptr<serve::Service> SharedServing::open(std::size_t partition) const {

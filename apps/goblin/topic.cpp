@@ -71,8 +71,13 @@ void describe(const TopicRequest& request) {
   for (const std::string& warning : topic.warnings) report(fmt::format("warning: {}\n", warning));
 }
 
-/// Writes which partition has which user: clusters stay whole, and users without clusters go anywhere.
-void write_table(const TopicRequest& request) {
+/// Which partition has which user: clusters stay whole, and users without clusters go anywhere.
+struct Table {
+  Graph graph;
+  std::vector<NodeId> of;
+};
+
+Table table_for(const TopicRequest& request) {
   Graph graph = read_edge_file(request.graph);
   std::vector<NodeId> clusters(graph.node_count());
   std::iota(clusters.begin(), clusters.end(), NodeId{0});
@@ -81,11 +86,12 @@ void write_table(const TopicRequest& request) {
     std::tie(graph, labels) = read_label_file(request.labels, graph);
     clusters = std::move(labels.of);
   }
-  const auto partitions = static_cast<std::size_t>(request.made.partitions);
-  const std::vector<NodeId> of = serve::spread(clusters, partitions);
-  write_file(request.table, [&](std::ostream& out) { write_labels(out, graph, of); });
-  std::vector<std::size_t> users(partitions);
-  for (const NodeId partition : of) ++users[partition];
+  return {std::move(graph), serve::spread(clusters, static_cast<std::size_t>(request.made.partitions))};
+}
+
+void report_users(const TopicRequest& request, const Table& table) {
+  std::vector<std::size_t> users(static_cast<std::size_t>(request.made.partitions));
+  for (const NodeId partition : table.of) ++users[partition];
   if (!request.json) report(fmt::format("{}: users in each partition: {}\n", request.table, fmt::join(users, ", ")));
 }
 
@@ -111,8 +117,16 @@ void create(const TopicRequest& request) {
         fmt::format("--in-sync: {} (must be at most --replicas, {})", request.made.in_sync, request.made.replicas));
   }
   const auto address = serve::kafka_address(request.topic);
-  if (!request.table.empty()) write_table(request);  // a file that cannot be made is heard of before there is a topic
-  serve::create_topic(address, request.made, properties_of(request));
+  if (request.table.empty()) {
+    serve::create_topic(address, request.made, properties_of(request));
+  } else {
+    const Table table = table_for(request);
+    // A file that cannot be made is heard of before there is a topic; one that servers use stays if there is none.
+    NewFile file(request.table, [&](std::ostream& out) { write_labels(out, table.graph, table.of); });
+    serve::create_topic(address, request.made, properties_of(request));
+    file.keep();
+    report_users(request, table);
+  }
   describe(request);
 }
 

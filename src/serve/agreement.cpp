@@ -1,5 +1,6 @@
 #include "serve/agreement.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,9 +36,10 @@ void Agreement::heard(Offset offset, std::uint64_t checksum, const std::string& 
   while (heard_.size() > most_kept) heard_.erase(heard_.begin());
 }
 
-bool Agreement::is_said(Offset offset) const {
+bool Agreement::is_said(Offset offset, std::uint64_t checksum) const {
   const std::lock_guard lock(mutex_);
-  return heard_.contains(offset);
+  const auto [begin, end] = heard_.equal_range(offset);
+  return std::any_of(begin, end, [checksum](const auto& each) { return each.second.checksum == checksum; });
 }
 
 std::string Agreement::disagreement() const {

@@ -18,8 +18,9 @@ class Agreement {
   void found(Offset offset, std::uint64_t checksum);
   /// What the log says that another one has.
   void heard(Offset offset, std::uint64_t checksum, const std::string& process);
-  /// Whether the log says it of that offset already.
-  [[nodiscard]] bool is_said(Offset offset) const;
+  /// Whether the log says of that offset already that somebody has the same. Whoever has something else says so, even
+  /// if others spoke before: so all hear of it, whoever is the one that is broken.
+  [[nodiscard]] bool is_said(Offset offset, std::uint64_t checksum) const;
   /// In words; empty: none was seen.
   [[nodiscard]] std::string disagreement() const;
   [[nodiscard]] std::size_t compared() const;

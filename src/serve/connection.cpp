@@ -58,15 +58,14 @@ bool is_json(std::string_view type) {
   return boost::beast::iequals(boost::beast::string_view(type.data(), type.size()), "application/json");
 }
 
-/// The part of a target that names what is asked for: without "http://host" and without the query.
-std::pair<std::string_view, std::string_view> path_and_query(std::string_view target) {
+/// What is asked for, whoever is asked: a target without "http://host".
+std::string_view without_host(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!target.starts_with(scheme)) continue;
     const std::size_t slash = target.find('/', scheme.size());
-    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+    return slash == std::string_view::npos ? std::string_view() : target.substr(slash);
   }
-  const std::size_t mark = target.find('?');
-  return {target.substr(0, mark), mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1)};
+  return target;
 }
 
 }  // namespace
@@ -314,9 +313,13 @@ void Connection::charge_body() {
 void Connection::head_is_there() {
   request_id_.clear();
   route_ = nullptr;
-  const auto [path, query] = path_and_query(head_.target);
-  path_ = path;
-  query_ = query;
+  if (const auto rest = without_host(head_.target); rest.size() < head_.target.size()) {
+    head_.target = rest.empty() ? "/" : std::string(rest);
+  }
+  const std::string_view target = head_.target;
+  const std::size_t mark = target.find('?');
+  path_ = target.substr(0, mark);
+  query_ = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   if (is_good_id(head_.request_id)) {
     request_id_ = head_.request_id;
   } else {
@@ -332,6 +335,10 @@ std::optional<Problem> Connection::problem_with_head() {
     return problems::foreign_host(
         "the Host field is of another machine (must be localhost, 127.0.0.1 or [::1]; goblin serve --keys FILE serves "
         "any)");
+  }
+  // Whoever passes it on, or is sent elsewhere with it, would leave out what follows.
+  if (head_.target.find('#') != std::string::npos) {
+    return problems::malformed_request("the address has a '#' (must be %23 where it belongs to a name)");
   }
   Match match;
   try {
@@ -593,8 +600,7 @@ std::optional<std::size_t> Exchange::asked_for() const {
 
 void Connection::ask(std::size_t partition, std::string_view method, std::string target, std::string body,
                      std::function<void(Result<Reply>)> done) {
-  Peers* const peers = site().peers;
-  if (peers == nullptr || asked_for()) {
+  if (site().peers == nullptr || asked_for()) {
     return done(refusals::partition_away(fmt::format("partition {} is not here", partition)));
   }
   Question question{.partition = partition,
@@ -603,16 +609,8 @@ void Connection::ask(std::size_t partition, std::string_view method, std::string
                     .body = std::move(body),
                     .authorization = head_.authorization,
                     .request_id = request_id_};
-  // Shared, because a function has to be copied, and this need not be.
-  auto waiting = std::make_shared<std::pair<Question, std::function<void(Result<Reply>)>>>(std::move(question), done);
-  const bool taken = site().peer_workers.take([this, peers, waiting] {
-    Result<Reply> reply;
-    try {
-      reply = peers->ask(waiting->first);
-    } catch (const std::exception& error) {
-      reply = problems::failure(error.what());
-    }
-    thread_.post({[waiting, reply = std::move(reply)]() mutable { waiting->second(std::move(reply)); }});
+  const bool taken = site().peer_calls.ask(std::move(question), [this, done](Result<Reply> reply) {
+    thread_.post({[done, reply = std::move(reply)]() mutable { done(std::move(reply)); }});
   });
   if (!taken) done(problems::busy("too many calls wait for other servers already"));
 }

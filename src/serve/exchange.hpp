@@ -3,6 +3,7 @@
 #include "serve/json_log.hpp"
 #include "serve/metrics.hpp"
 #include "serve/partitions.hpp"
+#include "serve/peer_calls.hpp"
 #include "serve/peers.hpp"
 #include "serve/request_head.hpp"
 #include "serve/requests.hpp"
@@ -41,7 +42,7 @@ struct Site {
   Workers& quick_workers;   ///< for what takes milliseconds
   Workers& slow_workers;    ///< for what may take seconds
   Workers& stream_workers;  ///< for pages of the log
-  Workers& peer_workers;    ///< who wait for other servers
+  PeerCalls& peer_calls;    ///< that wait for other servers
   std::string version;
   std::string started;  ///< when, as text
   std::string openapi;  ///< the document

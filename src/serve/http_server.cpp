@@ -26,9 +26,6 @@ using boost::asio::ip::tcp;
 constexpr std::size_t most_waiting_quick = 1024;
 constexpr std::size_t most_waiting_slow = 16;
 constexpr std::size_t most_waiting_pages = 64;
-constexpr std::size_t most_waiting_peers = 4096;
-/// Each waits for one answer of another server at a time; where all partitions are here, none is started.
-constexpr std::size_t peer_threads = 16;
 
 std::vector<std::string> names_of_calls() {
   std::vector<std::string> names;
@@ -147,12 +144,12 @@ struct HttpServer::State {
              .quick_workers = quick_workers,
              .slow_workers = slow_workers,
              .stream_workers = stream_workers,
-             .peer_workers = peer_workers,
+             .peer_calls = peer_calls,
              .version = given.version,
              .started = time_now(),
              .openapi = openapi_document(given.requests),
              .start = std::chrono::steady_clock::now()},
-        peer_workers(peers == nullptr ? 0 : peer_threads, most_waiting_peers) {}
+        peer_calls(peers) {}
 
   std::unique_ptr<Partitions> own;  // where there is one service only
   ServerOptions options;
@@ -167,7 +164,7 @@ struct HttpServer::State {
   Workers quick_workers{2, most_waiting_quick};
   Workers slow_workers{1, most_waiting_slow};
   Workers stream_workers{1, most_waiting_pages};
-  Workers peer_workers;
+  PeerCalls peer_calls;
 };
 
 HttpServer::HttpServer(Service& service, JsonLog& log, const ServerOptions& options)
@@ -222,6 +219,7 @@ void HttpServer::reload() {
 
 void HttpServer::stop() {
   for (auto& thread : state_->threads) thread->drain();
+  state_->peer_calls.end_by(PeerCalls::Clock::now() + state_->options.limits.stop_time);
   for (auto& thread : state_->threads) thread->join();
 }
 

@@ -78,6 +78,10 @@ void KafkaGroup::run() {
   while (!stop_) {
     // Nothing is ever read: partitions are paused. The group's news come in here.
     if (rd_kafka_message_t* const message = rd_kafka_consumer_poll(member_.handle(), 100)) {
+      if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        const char* const words = rd_kafka_message_errstr(message);
+        warn_of(fmt::format("{} ({})", words != nullptr ? words : "no words", rd_kafka_err2name(message->err)));
+      }
       rd_kafka_message_destroy(message);
     }
     if (std::chrono::steady_clock::now() < next_look) continue;
@@ -86,10 +90,23 @@ void KafkaGroup::run() {
   }
 }
 
+void KafkaGroup::leave() { rd_kafka_unsubscribe(member_.handle()); }
+
+void KafkaGroup::warn_of(std::string trouble) {
+  {
+    const std::lock_guard lock(trouble_mutex_);
+    if (trouble == trouble_) return;
+    trouble_ = trouble;
+  }
+  if (trouble.empty() || !options_.warn) return;
+  options_.warn(fmt::format("{}: the group '{}': {}", options_.address.text(), options_.group, trouble));
+}
+
 void KafkaGroup::rebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions) {
   rd_kafka_t* const member = member_.handle();
   const bool is_lost = rd_kafka_assignment_lost(member) != 0;
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+    warn_of("");
     for (int k = 0; k < partitions->cnt; ++k) {
       partitions->elems[k].offset = RD_KAFKA_OFFSET_END;
       assigned_.insert(static_cast<std::size_t>(partitions->elems[k].partition));

@@ -21,6 +21,7 @@ struct KafkaGroupOptions {
   std::string group = "goblin";  ///< those of the same name share the partitions
   std::string process;           ///< what this one is called: who comes back under the same name gets the same back
   std::string url;               ///< where the others reach this one
+  std::function<void(std::string)> warn = {};  ///< hears what keeps it from its part in the group
 };
 
 /// A consumer group of Kafka's, of which only the membership is used: the brokers divide the partitions among those
@@ -39,11 +40,17 @@ class KafkaGroup final : public ReplicaGroup {
   KafkaGroup& operator=(const KafkaGroup&) = delete;
   ~KafkaGroup() override;
 
+  /// Goes, so that the others take over at once. A member that only ends is missed by nobody until its session is over:
+  /// so it is for those who have a name and may come back under it.
+  void leave();
+
   [[nodiscard]] std::optional<std::string> owner(std::size_t partition) const override;
   void look() override;
 
  private:
   void run();
+  /// Says what is wrong, once until it is something else; empty: nothing is.
+  void warn_of(std::string trouble);
   void rebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions);
 
   KafkaGroupOptions options_;
@@ -54,7 +61,9 @@ class KafkaGroup final : public ReplicaGroup {
   mutable std::mutex mutex_;
   std::vector<std::string> owners_;  // of each partition; empty: nobody is known
   std::atomic<bool> stop_ = false;
-  KafkaClient asking_;  // who has what
+  std::mutex trouble_mutex_;
+  std::string trouble_;  // that was said last
+  KafkaClient asking_;   // who has what
   KafkaClient member_;
   std::thread thread_;
 };

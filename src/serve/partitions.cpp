@@ -40,14 +40,14 @@ void Partitions::have(std::set<std::size_t> wanted) {
     wanted_ = std::move(wanted);
     asked_ = true;
     failure_ = nullptr;
-    next_try_ = {};
+    failed_.clear();
   }
   changed_.notify_all();
 }
 
 void Partitions::wait_until_open() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failure_ != nullptr || !missing(); });
+  changed_.wait(lock, [&] { return failure_ != nullptr || all_open(); });
   if (failure_ == nullptr) return;
   wanted_.clear();
   std::rethrow_exception(failure_);
@@ -56,12 +56,23 @@ void Partitions::wait_until_open() {
 Partitions::State Partitions::state() const {
   if (only_) return {.asked = true, .all_open = true, .trouble = {}};
   const std::lock_guard lock(mutex_);
-  return {.asked = asked_, .all_open = !missing(), .trouble = trouble_};
+  return {.asked = asked_,
+          .all_open = all_open(),
+          .trouble = failed_.empty() ? std::string() : failed_.begin()->second.trouble};
 }
 
-std::optional<std::size_t> Partitions::missing() const {
+bool Partitions::all_open() const {
+  return std::all_of(wanted_.begin(), wanted_.end(),
+                     [this](std::size_t partition) { return here_.contains(partition); });
+}
+
+std::optional<std::size_t> Partitions::next_to_open() const {
+  const auto now = Clock::now();
   for (const std::size_t partition : wanted_) {
-    if (!here_.contains(partition)) return partition;
+    // One that was let go of, and is still at its last answers, has the store.
+    if (here_.contains(partition) || leaving_.contains(partition)) continue;
+    if (const auto failed = failed_.find(partition); failed != failed_.end() && now < failed->second.next_try) continue;
+    return partition;
   }
   return std::nullopt;
 }
@@ -71,31 +82,29 @@ void Partitions::run() {
   constexpr auto look_again = std::chrono::milliseconds(20);
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    let_go(lock);
-    if (missing() && Clock::now() >= next_try_) {
-      open_next(lock);
+    if (let_go(lock)) continue;  // nobody was heard meanwhile
+    if (const auto partition = next_to_open()) {
+      open(*partition, lock);
     } else if (!leaving_.empty()) {
       changed_.wait_for(lock, look_again);
-    } else if (missing()) {
-      changed_.wait_until(lock, next_try_);
+    } else if (!failed_.empty()) {
+      const auto first = std::min_element(failed_.begin(), failed_.end(), [](const auto& a, const auto& b) {
+        return a.second.next_try < b.second.next_try;
+      });
+      changed_.wait_until(lock, Clock::time_point(first->second.next_try));
     } else {
       changed_.wait(lock);
     }
   }
   wanted_.clear();
-  while (!here_.empty() || !leaving_.empty()) {
-    let_go(lock);
+  let_go(lock);
+  while (!leaving_.empty()) {
     changed_.wait_for(lock, look_again);
+    let_go(lock);
   }
 }
 
-void Partitions::open_next(std::unique_lock<std::mutex>& lock) {
-  const std::size_t partition = *missing();
-  // One that was let go of, and is still at its last answers, has the store.
-  if (!leaving_.empty()) {
-    changed_.wait_for(lock, std::chrono::milliseconds(5));
-    return;
-  }
+void Partitions::open(std::size_t partition, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::shared_ptr<Service> service;
   std::string trouble;
@@ -110,33 +119,37 @@ void Partitions::open_next(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (service) {
     here_[partition] = std::move(service);
-  } else {
-    next_try_ = Clock::now() + options_.try_again;
+    failed_.erase(partition);
+  } else if (wanted_.contains(partition)) {  // still
+    failed_[partition] = {Clock::now() + options_.try_again, std::move(trouble)};
+    failure_ = failure;
   }
-  trouble_ = std::move(trouble);
-  failure_ = failure;
   changed_.notify_all();
 }
 
-void Partitions::let_go(std::unique_lock<std::mutex>& lock) {
+bool Partitions::let_go(std::unique_lock<std::mutex>& lock) {
   for (auto each = here_.begin(); each != here_.end();) {
     if (wanted_.contains(each->first)) {
       ++each;
     } else {
-      leaving_.push_back(std::move(each->second));
-      each = here_.erase(each);
+      leaving_.insert(here_.extract(each++));
     }
   }
   // Only this thread gives out what is leaving no more, so that one who is alone with it stays alone.
-  const auto unused = std::partition(leaving_.begin(), leaving_.end(),
-                                     [](const std::shared_ptr<Service>& each) { return each.use_count() > 1; });
-  std::vector<std::shared_ptr<Service>> ending(std::make_move_iterator(unused),
-                                               std::make_move_iterator(leaving_.end()));
-  leaving_.erase(unused, leaving_.end());
-  if (ending.empty()) return;
+  std::vector<std::shared_ptr<Service>> ending;
+  for (auto each = leaving_.begin(); each != leaving_.end();) {
+    if (each->second.use_count() > 1) {
+      ++each;
+    } else {
+      ending.push_back(std::move(each->second));
+      each = leaving_.erase(each);
+    }
+  }
+  if (ending.empty()) return false;
   lock.unlock();
   ending.clear();  // takes a snapshot of each
   lock.lock();
+  return true;
 }
 
 Status status_of(const Partitions& partitions) {

@@ -64,10 +64,19 @@ class Partitions {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// One that could not be opened.
+  struct Failed {
+    Clock::time_point next_try;
+    std::string trouble;
+  };
+
   void run();
-  void open_next(std::unique_lock<std::mutex>& lock);
-  void let_go(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] std::optional<std::size_t> missing() const;
+  void open(std::size_t partition, std::unique_lock<std::mutex>& lock);
+  /// Gives whether it ended one, without the lock.
+  bool let_go(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool all_open() const;
+  /// One that is to be here and can be opened now.
+  [[nodiscard]] std::optional<std::size_t> next_to_open() const;
 
   Options options_;
   std::shared_ptr<Service> only_;
@@ -77,10 +86,9 @@ class Partitions {
   std::set<std::size_t> wanted_;
   bool asked_ = false;
   std::map<std::size_t, std::shared_ptr<Service>> here_;
-  std::vector<std::shared_ptr<Service>> leaving_;  // until nobody keeps them
-  std::string trouble_;
-  std::exception_ptr failure_;
-  Clock::time_point next_try_ = {};
+  std::map<std::size_t, std::shared_ptr<Service>> leaving_;  // until nobody keeps them
+  std::map<std::size_t, Failed> failed_;
+  std::exception_ptr failure_;  // the last one
   bool stop_ = false;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include "serve/answers.hpp"
 #include "serve/embedded_file.hpp"
 #include "serve/json_text.hpp"
+#include "serve/log.hpp"
 #include "serve/peers.hpp"
 #include "serve/problems.hpp"
 #include "serve/refusals.hpp"
@@ -103,7 +104,7 @@ void at_partition(Exchange& exchange, std::size_t partition, Work work) {
     return;
   }
   if (site.peers != nullptr && site.peers->redirects() && exchange.head().partition.empty()) {
-    if (const auto url = site.peers->owner(partition)) return redirect(exchange, partition, *url);
+    if (const auto url = site.peers->other_owner(partition)) return redirect(exchange, partition, *url);
   }
   exchange.ask(partition, exchange.head().method_name, exchange.head().target, std::string(exchange.body()),
                [&exchange](const Result<Reply>& reply) { pass_on(exchange, reply); });
@@ -438,18 +439,18 @@ void handle_log(Exchange& exchange) {
   const Query query(exchange.query(), {"from", "partition"});
   Offset from = query.number("from", 1, 0, std::numeric_limits<std::int64_t>::max());
   const std::size_t partition = query.number("partition", 0, 0, partitions.count() - 1);
-  auto service = partitions.at(partition);
-  if (service == nullptr) {
-    const auto url = exchange.site().peers == nullptr ? std::nullopt : exchange.site().peers->owner(partition);
+  if (partitions.at(partition) == nullptr) {
+    const auto url = exchange.site().peers == nullptr ? std::nullopt : exchange.site().peers->other_owner(partition);
     if (url) return redirect(exchange, partition, *url);
     exchange.refuse(refusals::partition_away(fmt::format("partition {}: nobody is known to have it", partition)));
     return;
   }
   exchange.answer().type = "application/jsonl";
-  Service& here = *service;
-  exchange.keep(std::move(service));
-  exchange.stream([&here, from](std::string& page) mutable {
-    auto next = here.log(from, page_bytes);
+  // Kept for a page at a time: who reads slowly keeps no partition from leaving, and sees then that the end is missing.
+  exchange.stream([&partitions, partition, from](std::string& page) mutable {
+    const auto service = partitions.at(partition);
+    if (service == nullptr) throw LogError(fmt::format("partition {}: left while its log was being read", partition));
+    auto next = service->log(from, page_bytes);
     page += next.lines;
     const bool more = !next.end && next.next > from;
     from = next.next;

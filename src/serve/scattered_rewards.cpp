@@ -3,12 +3,16 @@
 #include "serve/json_text.hpp"
 #include "serve/partitions.hpp"
 #include "serve/peers.hpp"
+#include "serve/refusals.hpp"
 #include "serve/replies.hpp"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace goblin::serve {
 namespace {
@@ -61,10 +65,14 @@ class Scattered : public std::enable_shared_from_this<Scattered> {
     for (std::size_t k = 0; k < requests_.size(); ++k) {
       const RewardRequest& request = requests_[k];
       const auto named = partition_of_event(request.event);
-      if (asked_for) {
+      const auto own = request.event.empty() ? std::optional(partitions.of(request.user)) : std::nullopt;
+      if (asked_for && own.value_or(*asked_for) != *asked_for) {
+        results_[k] = refusals::other_partition(fmt::format(
+            "user: \"{}\" is in partition {} (must be in {}, which is asked for)", request.user, *own, *asked_for));
+      } else if (asked_for) {
         candidates_[k] = {*asked_for};
-      } else if (request.event.empty()) {
-        candidates_[k] = {partitions.of(request.user)};
+      } else if (own) {
+        candidates_[k] = {*own};
       } else if (named && *named < partitions.count()) {
         candidates_[k] = {*named};
       } else {

@@ -211,18 +211,25 @@ class ExpireWrite final : public Write {
   std::size_t count_ = 0;
 };
 
-/// What evidence this process has, unless another one was first to say what it has.
+/// What evidence this process has, unless another one was first to say that it has the same.
 class EvidenceWrite final : public Write {
  public:
-  EvidenceWrite(const Agreement& agreement, Record record) : agreement_(agreement), record_(std::move(record)) {}
+  EvidenceWrite(const Agreement& agreement, Offset offset, std::uint64_t checksum, std::string process)
+      : agreement_(agreement),
+        checksum_(checksum),
+        record_{.kind = RecordKind::evidence,
+                .event = fmt::format("{:016x}", checksum),
+                .decision = offset,
+                .user = std::move(process)} {}
 
   void write(Transaction& transaction) override {
-    if (!agreement_.is_said(record_.decision)) transaction.put(record_);
+    if (!agreement_.is_said(record_.decision, checksum_)) transaction.put(record_);
   }
   void done(const Problem* /*another one will say it*/) override {}
 
  private:
   const Agreement& agreement_;
+  std::uint64_t checksum_;
   Record record_;
 };
 
@@ -267,7 +274,7 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
   snapshots.set_ledger(ledger(store, &committer));
   store.items([&](std::string_view name, std::vector<double> context) { catalogue.put(name, std::move(context)); });
   look_at_bandit();
-  doorbell.lead_to(&committer);
+  at_the_door.emplace(doorbell, committer);
   doorbell.ring();  // for what came since the log was read
 
   using namespace std::chrono_literals;
@@ -291,7 +298,7 @@ Service::State::State(Bandit given, const data::Items* items, ServiceOptions the
 }
 
 Service::State::~State() {
-  doorbell.lead_to(nullptr);
+  at_the_door.reset();
   tickers.clear();
   try_snapshot();
   edits.stop();
@@ -314,12 +321,14 @@ void Service::State::take_others(std::vector<Record> records, Offset end) {
       agreement.heard(record.decision, checksum, record.user);
     }
   }
-  if (const std::string words = agreement.disagreement(); !words.empty() && !disagreed && options.warn) {
-    options.warn(words);
-    disagreed = true;
-  }
+  warn_of_disagreement();
   std::erase_if(records, [](const Record& record) { return !is_learned(record.kind); });
   learner.take(std::move(records), end);
+}
+
+void Service::State::warn_of_disagreement() {
+  const std::string words = agreement.disagreement();
+  if (!words.empty() && !disagreed.exchange(true) && options.warn) options.warn(words);
 }
 
 void Service::State::submit(std::unique_ptr<Write> write) {
@@ -392,15 +401,13 @@ void Service::State::truncate() {
 }
 
 /// What evidence there is, up to an offset at which all processes look at theirs. Whoever comes first says so in the
-/// log.
+/// log, and so does whoever has something else than was said.
 void Service::State::compare_evidence(Offset offset) {
   const std::uint64_t checksum = checksum_of_evidence(bandit.snapshot());
   agreement.found(offset, checksum);
-  if (agreement.is_said(offset)) return;
-  submit(std::make_unique<EvidenceWrite>(agreement, Record{.kind = RecordKind::evidence,
-                                                           .event = fmt::format("{:016x}", checksum),
-                                                           .decision = offset,
-                                                           .user = options.process}));
+  warn_of_disagreement();
+  if (agreement.is_said(offset, checksum)) return;
+  submit(std::make_unique<EvidenceWrite>(agreement, offset, checksum, options.process));
 }
 
 /// What takes longer to find out than a question for the state of things should.

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,18 @@ class Doorbell {
   Committer* committer_ = nullptr;
 };
 
+/// The doorbell leads to the committer as long as this is there.
+class AtTheDoor {
+ public:
+  AtTheDoor(Doorbell& doorbell, Committer& committer) : doorbell_(doorbell) { doorbell_.lead_to(&committer); }
+  AtTheDoor(const AtTheDoor&) = delete;
+  AtTheDoor& operator=(const AtTheDoor&) = delete;
+  ~AtTheDoor() { doorbell_.lead_to(nullptr); }
+
+ private:
+  Doorbell& doorbell_;
+};
+
 /// The parts of a service, and how they are joined. What the calls do stands in decide.cpp, reward.cpp, change.cpp and
 /// look.cpp; how it begins, keeps itself in order and ends in service.cpp.
 struct Service::State {
@@ -56,6 +69,7 @@ struct Service::State {
   void truncate();
   void look_at_bandit();
   void compare_evidence(Offset offset);
+  void warn_of_disagreement();
 
   // What calls have in common; all give the reason why not.
   [[nodiscard]] std::optional<Problem> check_name(std::string_view field, std::string_view name) const;
@@ -91,11 +105,12 @@ struct Service::State {
   Joins joins;
   Waits waits;
   Agreement agreement;
-  bool disagreed = false;  // it has been said
+  std::atomic<bool> disagreed{false};  // it has been said
   // In this order: the committer ends first, while those that its writes call are still there.
   Edits edits;
   Learner learner;
   Committer committer;
+  std::optional<AtTheDoor> at_the_door;
 
   /// Whoever waits for a join looks whether there is still a service: its task may come when that is gone.
   std::shared_ptr<const bool> life = std::make_shared<const bool>(true);

@@ -57,6 +57,7 @@ expect 0 'gob.lin with thompson:0.2: 2 decisions' "${replay[@]}" --explore thomp
 grep -q '"probability":0\..*"probability_error":' out || failures=$((failures + 1))
 expect 0 '"exploration":"thompson:0.2"' replay --load thompson.goblin --json
 expect 0 'gob.lin with thompson:0.2: 2 rewards' merge thompson.goblin thompson.goblin --save both.goblin
+grep -q 'warning: thompson.goblin: is the same as thompson.goblin: its rewards count twice' err || failures=$((failures + 1))
 expect 2 "exploration: 'best' (must be ucb:ALPHA, .* or square_cb:GAMMA" "${replay[@]}" --explore best
 expect 2 "exploration: 'thompson' (must be" "${replay[@]}" --explore thompson
 expect 2 'v: -1 (must be between 0 and 1e100)' "${replay[@]}" --explore thompson:-1
@@ -103,6 +104,13 @@ expect 3 'standard input:2: is not JSON' "${replay[@]}"
 [ "$(wc -l <out)" -eq 1 ] || { echo "FAILED: the line before the bad one was not answered"; failures=$((failures + 1)); }
 
 # Help goes to standard output, with an example.
+# A table that servers use stays if there is no new topic.
+printf 'in use\n' >table.tsv
+printf 'no.such.setting = 1\n' >kafka.properties
+expect 2 'no.such.setting' topic create kafka://127.0.0.1:1/clicks --partitions 2 --graph edges.tsv --table table.tsv --kafka kafka.properties
+[ "$(cat table.tsv)" = 'in use' ] || { echo 'FAILED: a topic that could not be made changed a table'; failures=$((failures + 1)); }
+ls table.tsv.* 2>/dev/null && failures=$((failures + 1))
+
 for command in fit merge replay; do
   "$goblin" $command --help >help
   grep -q 'Example:' help || { echo "FAILED: no example in $command --help"; failures=$((failures + 1)); }

@@ -105,7 +105,7 @@ class HttpPartitionsTest : public testing::TestWithParam<Policy> {
                               }});
       server.partitions->have({k});
       server.partitions->wait_until_open();
-      server.peers = std::make_unique<Peers>(server.group, redirects);
+      server.peers = std::make_unique<Peers>(server.group, fmt::format("http://server-{}", k), redirects);
       ServerOptions options;
       options.listen.port = 0;
       options.threads = 2;
@@ -369,6 +369,9 @@ TEST_P(HttpPartitionsTest, callers_are_sent_there_if_asked_for) {
   EXPECT_EQ(sent.fields.at("location"), two().http->address() + "/v1/select");
   EXPECT_EQ(sent.json()["server"], two().http->address());
   EXPECT_EQ(two().call("POST", "/v1/select", select_of("u5")).status, 200);
+  EXPECT_EQ(one().call("GET", "http://one.example/v1/users/u5").fields.at("location"),
+            two().http->address() + "/v1/users/u5")
+      << "whatever name it was asked by";
   // What concerns several partitions is passed on nevertheless.
   EXPECT_EQ(one().call("PUT", "/v1/items/tea", {{"context", {1, 0, 0}}}).status, 200);
   EXPECT_EQ(two().call("GET", "/v1/items/tea").status, 200);
@@ -391,12 +394,78 @@ TEST_P(HttpPartitionsTest, logs_are_those_of_partitions) {
   EXPECT_THAT(one().call("GET", "/metrics").body, HasSubstr("goblin_partitions_here 1\n"));
 }
 
+TEST_P(HttpPartitionsTest, who_reads_a_log_keeps_no_partition) {
+  start();
+  for (int k = 0; k < 400; ++k) {
+    json wide = select_of("u1");
+    wide["event"] = fmt::format("{}-{}", k, std::string(200, 'x'));
+    ASSERT_EQ(one().call("POST", "/v1/select", wide).status, 200);
+  }
+  const json rewards(600, {{"user", "u1"}, {"context", {0.1, 0.2, 0.3}}, {"reward", 1}});
+  for (int k = 0; k < 60; ++k) ASSERT_EQ(one().call("POST", "/v1/rewards", rewards).status, 200);
+  // One has read all of it and goes on waiting, another one stops in the middle.
+  HttpClient idle(one().http->port());
+  EXPECT_EQ(idle.call("GET", "/v1/log").status, 200);
+  HttpClient slow(one().http->port(), 4'096);
+  ASSERT_TRUE(slow.send(HttpClient::request("GET", "/v1/log", {}, {})));
+  std::this_thread::sleep_for(200ms);
+  const std::weak_ptr<Service> service = one().partitions->at(0);
+  one().partitions->have({});
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!service.expired() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(service.expired());
+  EXPECT_FALSE(slow.receive().has_value()) << "it sees that the end is missing";
+}
+
 TEST_P(HttpPartitionsTest, a_partition_that_cannot_be_is_refused) {
   start();
   for (const char* field : {"Goblin-Partition: 2\r\n", "Goblin-Partition: x\r\n", "Goblin-Partition: -1\r\n"}) {
     EXPECT_EQ(one().call("PUT", "/v1/items/tea", {{"context", {1, 0, 0}}}, field).status, 400) << field;
     EXPECT_EQ(one().call("POST", "/v1/reward", {{"event", "mine"}, {"reward", 1}}, field).status, 400) << field;
   }
+}
+
+TEST_P(HttpPartitionsTest, whoever_names_a_partition_reaches_its_own_users_only) {
+  start();
+  const json rewards = {{{"user", "u5"}, {"context", {1, 0, 0}}, {"reward", 1}},
+                        {{"user", "u1"}, {"context", {1, 0, 0}}, {"reward", 1}}};
+  const HttpAnswer mixed = one().call("POST", "/v1/rewards", rewards, "Goblin-Partition: 0\r\n");
+  const json results = mixed.json()["results"];
+  EXPECT_EQ(results[0]["status"], 409) << mixed.body;
+  EXPECT_EQ(results[0]["type"], "/problems/other-partition");
+  EXPECT_EQ(results[0]["detail"], "user: \"u5\" is in partition 1 (must be in 0, which is asked for)");
+  EXPECT_EQ(results[1]["status"], 200) << mixed.body;
+  one().partitions->at(0)->wait_until_learned();
+  EXPECT_EQ(one().partitions->at(0)->status().users, 8);
+  EXPECT_EQ(one().partitions->at(0)->status().rewards, 1);
+}
+
+TEST_P(HttpPartitionsTest, addresses_are_passed_on_as_they_came) {
+  start();
+  // Users by names that a URL would lose, in each partition.
+  for (const auto& [target, name] :
+       {std::pair("/v1/users/..", ".."), {"/v1/users/.", "."}, {"/v1/users/a%23b", "a#b"}}) {
+    Server& other = servers_[1 - table_.of(name)];
+    EXPECT_EQ(other.call("PUT", target, json::object()).status, 200) << target;
+    wait_until_learned();
+    for (Server* server : {&one(), &two()}) {
+      const HttpAnswer seen = server->call("GET", fmt::format("http://localhost{}", target));
+      EXPECT_EQ(seen.status, 200) << target;
+      EXPECT_EQ(seen.json()["user"], name) << seen.body;
+    }
+  }
+  for (Server* server : {&one(), &two()}) {
+    const HttpAnswer cut = server->call("GET", "/v1/users/u5#x");
+    EXPECT_EQ(cut.status, 400);
+    EXPECT_EQ(cut.problem(), "malformed-request");
+  }
+}
+
+TEST_P(HttpPartitionsTest, nobody_is_sent_to_the_server_that_sends) {
+  start(true);
+  one().group.set(1, "http://server-0");  // it is this one, the group thinks
+  EXPECT_EQ(one().call("POST", "/v1/select", select_of("u5")).problem(), "partition-away");
+  EXPECT_EQ(one().call("GET", "/v1/log?partition=1").problem(), "partition-away");
 }
 
 INSTANTIATE_TEST_SUITE_P(all, HttpPartitionsTest, testing::Values(Policy::linucb_ind, Policy::gob_lin_block),
