@@ -519,6 +519,34 @@ def test_partitions_of_a_server_that_is_killed_or_frozen_go_to_the_others(group:
     group.check(group.start("whole"), [one, two, other], acknowledged)
 
 
+def test_a_server_that_is_stopped_hands_its_partitions_over(group: Group, brokers: Brokers) -> None:
+    session = 30
+    (group.folder / "kafka.conf").write_text(f"session.timeout.ms={session * 1000}\nheartbeat.interval.ms=300\n")
+    one, two = group.start("one", "a"), group.start("two", "a")
+    group.wait_until_shared(one, two)
+    traffic = Traffic(one.url, 1)
+    begin = time.monotonic()
+    two.stop()
+    while group.here(one) != set(range(PARTITIONS)):
+        assert time.monotonic() < begin + session / 2, "nobody has to wait until its session ends"
+        time.sleep(0.05)
+    time.sleep(0.5)
+    two.start()
+    group.wait_until_shared(one, two)
+    acknowledged = traffic.end()
+    assert len(acknowledged) > 20
+    group.check(group.start("whole"), [one, two], [acknowledged])
+    # Nor does it wait for brokers that are gone.
+    for k in range(COUNT):
+        brokers.kill(k)
+    try:
+        begin = time.monotonic()
+        two.stop()
+        assert time.monotonic() < begin + session, "it ends all the same"
+    finally:
+        brokers.restart(*range(COUNT))
+
+
 def test_what_does_not_fit_partitions_is_named(group: Group, serve: Serve, command: Path, tmp_path: Path) -> None:
     def said(name: str, *arguments: str, policy: str = "gob.lin.block") -> str:
         with pytest.raises(pytest.fail.Exception) as failure:
