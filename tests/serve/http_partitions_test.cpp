@@ -88,7 +88,7 @@ class HttpPartitionsTest : public testing::TestWithParam<Policy> {
 
   [[nodiscard]] Bandit part(std::size_t partition) const {
     const PartOfGraph part = part_of(named_cliques(), clusters_, table_, partition);
-    return Bandit::make(GetParam(), part.graph, part.clusters, {.dimension = 3});
+    return Bandit::make(GetParam(), part.graph, part.clusters, options_);
   }
   void start(bool redirects = false) {
     for (std::size_t k = 0; k < servers_.size(); ++k) {
@@ -124,6 +124,7 @@ class HttpPartitionsTest : public testing::TestWithParam<Policy> {
   }
 
   TemporaryFolder folder_;
+  BanditOptions options_{.dimension = 3};
   std::vector<NodeId> clusters_;
   PartitionTable table_;
   std::array<std::shared_ptr<SharedEntries>, count> entries_;
@@ -312,6 +313,35 @@ TEST_P(HttpPartitionsTest, scores_are_those_of_one_process) {
     wait_until_learned();
   }
   for (std::size_t k = 0; k < count; ++k) expect_same(servers_[k].partitions->at(k)->bandit().snapshot(), parts[k]);
+}
+
+// The printed bound has ln|M| in it: that of the users of the partition.
+TEST_P(HttpPartitionsTest, the_printed_bound_is_that_of_the_partition) {
+  options_.exploration = Exploration::printed_bound({.noise = 0.5});
+  start();
+  Bandit whole = Bandit::make(GetParam(), named_cliques(), clusters_, options_);
+  std::vector<Bandit> parts;
+  for (std::size_t k = 0; k < count; ++k) parts.push_back(part(k));
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    const std::string user = fmt::format("u{}", round * 7 % 12);
+    const SelectRequest request = request_for(user, round);
+    Bandit& its = parts[table_.of(user)];
+    const HttpAnswer decided = servers_[round % 2].call("POST", "/v1/select", select_of(user, round));
+    ASSERT_EQ(decided.status, 200) << decided.body;
+    const Decision expected = its.select(user, {request.contexts, 3});
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_NEAR(decided.json()["scores"][k].get<double>(), expected.scores[k], 1e-8) << round;
+    }
+    const std::size_t arm = decided.json()["arm"];
+    const json taught = {{"event", decided.json()["event"]}, {"reward", 1.0}};
+    ASSERT_EQ(servers_[round % 2].call("POST", "/v1/reward", taught).status, 200);
+    for (Bandit* bandit : {&its, &whole}) bandit->update(user, std::span(request.contexts).subspan(3 * arm, 3), 1.0);
+    wait_until_learned();
+  }
+  double sum = 0.0;
+  for (const Bandit& each : parts) sum += each.log_determinant();
+  EXPECT_NEAR(sum, whole.log_determinant(), 1e-8) << "of all users, it is the sum";
+  EXPECT_LT(parts[0].log_determinant(), 0.9 * sum);
 }
 
 TEST_P(HttpPartitionsTest, a_server_that_is_gone_is_looked_up_once_and_then_said) {
