@@ -37,8 +37,9 @@ TEST(Agreement, is_said_once_by_those_who_have_the_same) {
 TEST(Agreement, all_hear_of_a_server_that_has_something_else_whoever_speaks_first) {
   const TemporaryFolder folder;
   const auto entries = std::make_shared<SharedEntries>();
-  std::FILE* const log_file = std::fopen((folder / "log").c_str(), "w");
-  JsonLog log(::fileno(log_file));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log_file(std::fopen((folder / "log").c_str(), "w"),
+                                                                 &std::fclose);
+  JsonLog log(::fileno(log_file.get()));
   const std::array<const char*, 3> names = {"one", "two", "broken"};
   std::array<std::unique_ptr<Service>, 3> services;
   std::array<std::unique_ptr<HttpServer>, 3> servers;
@@ -70,8 +71,6 @@ TEST(Agreement, all_hear_of_a_server_that_has_something_else_whoever_speaks_firs
                 HasSubstr("\ngoblin_evidence_disagrees 1\n"))
         << names[k];
   }
-  for (auto& server : servers) server.reset();
-  std::fclose(log_file);
 }
 
 }  // namespace agreement_test
