@@ -215,7 +215,7 @@ TEST_F(DataCommand, stats_of_a_reading) {
   EXPECT_EQ(goblin(stats + "--reading ''").code, 2);
   const auto contradiction = goblin(stats + "--reading unit-contexts --mean-length 3");
   EXPECT_EQ(contradiction.code, 2);
-  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("mean_length: 3"), HasSubstr("unit-contexts")));
+  EXPECT_THAT(contradiction.output, AllOf(HasSubstr("--mean-length: 3"), HasSubstr("unit-contexts")));
 }
 
 TEST_F(DataCommand, stats_plot_into_a_file_or_say_what_is_missing) {

@@ -270,7 +270,7 @@ TEST(Tune, refuses_what_it_cannot_tune) {
   EXPECT_THAT(error_of(graph, {stranger, contexts, rewards}, options), HasSubstr("users[1]: 2 (must be below"));
   EXPECT_THAT(error_of(graph, {users, std::span(contexts).first(2), rewards}, options), HasSubstr("as many of each"));
   options.policies = {Policy::club};
-  EXPECT_THAT(error_of(graph, {users, contexts, rewards}, options), HasSubstr("policy: club (must be one of"));
+  EXPECT_THAT(error_of(graph, {users, contexts, rewards}, options), HasSubstr("policy: club (must be linucb-sin, "));
   options.policies = {Policy::gob_lin_macro};
   EXPECT_THAT(error_of(graph, {users, contexts, rewards}, options), HasSubstr("clusters"));
   options.policies = {};

@@ -185,27 +185,25 @@ TEST(Peers, that_are_frozen_keep_nobody_waiting_who_asks_another_one) {
   group.set(0, frozen.url());
   group.set(1, well.url());
   Peers peers(group, "http://me", false);
-  PeerCalls calls(&peers);
-  std::atomic<int> away = 0;
-  constexpr int many = 200;
-  for (int k = 0; k < many; ++k) {
-    ASSERT_TRUE(calls.ask(question("GET", "/v1/users/u1"), [&](const Result<Reply>& answer) {
-      if (std::holds_alternative<Problem>(answer)) ++away;
-    }));
-  }
-  const auto start = std::chrono::steady_clock::now();
+  std::atomic<int> heard = 0;
   std::promise<Result<Reply>> answered;
-  Question other = question("GET", "/v1/users/u5");
+  constexpr int many = 200;
+  PeerCalls calls(&peers);
+  Question patient = question("GET", "/v1/users/u1");
+  patient.until = std::chrono::steady_clock::now() + 10min;
+  for (int k = 0; k < many; ++k) ASSERT_TRUE(calls.ask(patient, [&](const Result<Reply>&) { ++heard; }));
+  Question other = patient;
   other.partition = 1;
   ASSERT_TRUE(calls.ask(other, [&](Result<Reply> answer) { answered.set_value(std::move(answer)); }));
-  ASSERT_TRUE(std::holds_alternative<Reply>(answered.get_future().get()));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
-  EXPECT_EQ(away, 0) << "it may answer yet";
+  auto answer = answered.get_future();
+  ASSERT_EQ(answer.wait_for(60s), std::future_status::ready);
+  EXPECT_TRUE(std::holds_alternative<Reply>(answer.get()));
+  EXPECT_EQ(heard, 0) << "it may answer yet";
   // Once the group knows better, nobody waits for it.
   group.set(0, well.url());
-  while (away < 16 && std::chrono::steady_clock::now() - start < 10s) std::this_thread::sleep_for(5ms);
-  EXPECT_GE(away, 16);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 8s);
+  const auto until = std::chrono::steady_clock::now() + 60s;
+  while (heard < many && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(heard, many);
 }
 
 TEST(Peers, that_let_somebody_wait_in_vain_are_not_asked_for_a_moment) {
@@ -219,7 +217,7 @@ TEST(Peers, that_let_somebody_wait_in_vain_are_not_asked_for_a_moment) {
   const auto start = std::chrono::steady_clock::now();
   const auto answer = peers.ask(question("GET", "/v1/users/u1"));
   EXPECT_THAT(std::get<Problem>(answer).detail, HasSubstr("did not answer"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 500ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 8s) << "not until its own end";
 }
 
 TEST(PeerCalls, end_early_where_the_server_ends) {
@@ -238,7 +236,7 @@ TEST(PeerCalls, end_early_where_the_server_ends) {
     }
   }
   EXPECT_EQ(away, 100);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 6s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 12s) << "not until their own end";
 }
 
 }  // namespace peers_test
