@@ -281,6 +281,10 @@ template <typename Done, typename Again>
 bool waits_for_learning(Service::State& state, SelectRequest& request, Mailbox& mailbox, Done& done, Again again) {
   const Offset after = request.after;
   if (after <= state.learner.learned()) return false;
+  if (!state.shared && after >= state.store.end()) {  // nobody else could bring it
+    done(refusals::invalid(fmt::format("after: {} (must be below {}, where the log ends)", after, state.store.end())));
+    return true;
+  }
   request.after = 0;
   auto waiting = std::make_shared<std::pair<SelectRequest, Done>>(std::move(request), std::move(done));
   state.waits.wait_for(after, Waits::Clock::now() + state.options.most_waiting, mailbox,

@@ -67,6 +67,18 @@ TEST_F(ServiceTest, decides_as_the_bandit_does_and_learns_from_the_reward) {
   EXPECT_EQ(service->bandit().mean("u0"), same.mean("u0"));
 }
 
+TEST_F(ServiceTest, nobody_waits_for_what_can_never_come) {
+  const auto service = start();
+  Caller caller(*service);
+  SelectRequest request = request_for("u3", 7);
+  request.after = 1;
+  EXPECT_THAT(problem_of(caller.select(request)), HasSubstr("after: 1 (must be below 1, where the log ends)"));
+  request.after = 0;
+  good(caller.select(request));
+  request.after = 1;
+  EXPECT_EQ(good(caller.select(request)).offset, 2);
+}
+
 TEST_F(ServiceTest, the_same_event_gets_the_same_answer_also_after_learning_and_a_restart) {
   auto service = start();
   SelectRequest request = request_for("u3", 7);
