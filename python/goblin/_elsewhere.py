@@ -24,6 +24,8 @@ class Executor(Protocol):
 
 #: A piece of work is tried so many times before its error is raised.
 ATTEMPTS = 3
+#: Set on an error that came from the work: an executor that loses a worker may raise anything, a ``ValueError`` too.
+OF_THE_WORK = "goblin_of_the_work"
 
 
 def check_executor(executor: Any) -> None:
@@ -45,27 +47,28 @@ def run_all(
 ) -> None:
     """Calls ``done(k, function(*tasks[k]))`` for every k, the functions on the executor and ``done`` here.
 
-    What failed because a worker died is submitted again, ``ATTEMPTS`` times in all. An error that would come again,
-    such as a wrong value, is raised at once. Whatever ends this early, an interrupt say: what was finished by then is
-    done, and the rest is cancelled. ``kept`` says what of the work is not lost, for the message of a broken pool.
+    What failed because a worker died is submitted again, ``ATTEMPTS`` times in all. A wrong value that the function
+    itself complains of would be as wrong again: it is raised at once. Whatever ends this early, an interrupt say: what
+    was finished by then is done, and the rest is cancelled. ``kept`` says what of the work is not lost, for the message
+    of a broken pool.
     """
     futures: dict[int, Any] = {}
     try:
         for k, task in enumerate(tasks):
-            futures[k] = executor.submit(function, *task)
+            futures[k] = executor.submit(_work, 1, function, *task)
         waiting = deque(range(len(tasks)))
         attempts = [1] * len(tasks)
         while waiting:
             k = waiting.popleft()
             try:
                 result = futures[k].result()
-            except (BrokenExecutor, ValueError, TypeError):
+            except BrokenExecutor:
                 raise
-            except Exception:
-                if attempts[k] == ATTEMPTS:
+            except Exception as error:
+                if attempts[k] == ATTEMPTS or getattr(error, OF_THE_WORK, False):
                     raise
                 attempts[k] += 1
-                futures[k] = executor.submit(function, *tasks[k])
+                futures[k] = executor.submit(_work, attempts[k], function, *tasks[k])
                 waiting.append(k)  # the executor comes to it last, too: the others do not wait for it
                 continue
             del futures[k]
@@ -78,6 +81,15 @@ def run_all(
         ) from error
     except BaseException:
         _take_finished(futures, done)
+        raise
+
+
+def _work(attempt: int, function: Callable[..., Result], *task: Any) -> Result:
+    """What is submitted. ``attempt`` is for executors, such as Dask's, that answer equal calls with one future."""
+    try:
+        return function(*task)
+    except (ValueError, TypeError) as error:
+        setattr(error, OF_THE_WORK, True)
         raise
 
 

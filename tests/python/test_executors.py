@@ -170,7 +170,7 @@ class Failing:
         self.seen: dict[bytes, int] = {}
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        task = pickle.dumps(arguments)
+        task = pickle.dumps(arguments[1:])  # the first one is the number of the attempt
         self.seen[task] = self.seen.get(task, 0) + 1
         if list(self.seen).index(task) % 50 == 7 and self.seen[task] <= self.times:
             failed: Future[Any] = Future()
@@ -189,10 +189,33 @@ def test_what_failed_is_tried_again_and_not_for_ever(whole: dict[str, bytes], tm
         with pytest.raises(ConnectionError, match="the machine is gone"):
             reproduce(tmp_path / "never", never)
         assert max(never.seen.values()) == _elsewhere.ATTEMPTS and cells_in(tmp_path / "never") > 6
-        wrong = Failing(threads, 1, ValueError("alpha: -1"))
-        with pytest.raises(ValueError, match="alpha: -1"):
-            reproduce(tmp_path / "wrong", wrong)
-        assert max(wrong.seen.values()) == 1, "it would be as wrong again"
+
+
+def test_a_wrong_value_is_raised_at_once_and_not_taken_for_a_lost_worker(
+    whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    attempts: list[int] = []
+
+    def wrong(k: int) -> int:
+        attempts.append(k)
+        raise ValueError(f"alpha: -{k}")
+
+    # What Dask raises where a worker dies while its result is fetched.
+    lost = ValueError("too many values to unpack (expected 3)")
+    with processes() as executor:
+        failing = Failing(executor, _elsewhere.ATTEMPTS - 1, lost)
+        reproduce(tmp_path, failing)
+        assert content_of(tmp_path) == whole and max(failing.seen.values()) == _elsewhere.ATTEMPTS
+        with pytest.raises(ValueError, match="coupling") as caught:  # the mark travels from process to process
+            _elsewhere.run_all(executor, _complain, [("coupling",)], lambda *_: None, lambda: "")
+    assert getattr(caught.value, _elsewhere.OF_THE_WORK)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(ValueError, match="alpha: -1"):
+        _elsewhere.run_all(threads, wrong, [(1,)], lambda *_: None, lambda: "")
+    assert attempts == [1], "it would be as wrong again"
+
+
+def _complain(name: str) -> None:
+    raise ValueError(f"{name}: -1")
 
 
 def test_one_that_failed_does_not_keep_the_others_waiting() -> None:
