@@ -25,7 +25,7 @@ namespace goblin {
 namespace {
 
 std::string reason_for(EngineKind asked, const Engine& engine, std::size_t dimension) {
-  EngineChoice choice = explain_engine(asked, engine.node_count(), engine.graph().edge_count(), dimension);
+  EngineChoice choice = explain_engine(asked, shape_of(engine.prior()), dimension);
   return choice.kind == engine.kind() ? std::move(choice.reason) : "kept from before the graph changed";
 }
 

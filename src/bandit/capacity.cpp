@@ -22,12 +22,25 @@ std::size_t saturating_add(std::size_t a, std::size_t b) {
   return a > std::numeric_limits<std::size_t>::max() - b ? std::numeric_limits<std::size_t>::max() : a + b;
 }
 
+/// Of some of the nodes, before there is a prior.
+Pull pull_in(std::span<const NodeId> members, const Graph& nodes, Policy policy, std::size_t users,
+             const BanditOptions& options) {
+  const std::vector<double> ridges = options.laplacian == Laplacian::normalized ? normalized_ridges(options, nodes)
+                                                                                : node_ridges(policy, users, options);
+  const double coupling = node_coupling(policy, options);
+  Pull pull;
+  for (const NodeId node : members) {
+    pull.ridges += node < ridges.size() ? ridges[node] : *options.ridge;
+    pull.degrees += coupling * nodes.degree(node);
+  }
+  return pull;
+}
+
 }  // namespace
 
 std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
                          const BanditOptions& options) {
   const Graph nodes = node_graph(policy, users, clusters, options);
-  const EngineKind kind = options.engine.kind;
   const std::size_t dimension = node_dimension(policy, options);
   const bool twice = has_node_per_user(policy) && keeps_user_evidence(policy, options);
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
@@ -38,7 +51,10 @@ std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const Node
     const auto members = components.nodes(component);
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
-    if (choose_engine(kind, members.size(), entries / 2, dimension) != EngineKind::local) {
+    const auto pull = [&] { return pull_in(members, nodes, policy, users.node_count(), options).value(); };
+    const EngineKind kind =
+        choose_engine(options.engine.kind, {.nodes = members.size(), .edges = entries / 2, .pull = pull}, dimension);
+    if (kind != EngineKind::local) {
       const TakenFrom taken = taken_from(policy, options);
       total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken.nodes));
       if (twice) total = saturating_add(total, Evidence::bytes(dimension, members.size(), taken.users));

@@ -29,43 +29,60 @@
 namespace goblin {
 namespace {
 
-/// The nodes and edges of some components, which are to become one.
-struct Sizes {
+/// Some components, and nodes that are not there yet, which are to become one component.
+struct Whole {
   std::size_t nodes = 0;
   std::size_t edges = 0;
-  std::size_t most_nodes = 0;  // of one of them, and its edges
-  std::size_t most_edges = 0;
+  std::size_t new_nodes = 0;
   std::vector<NodeId> components;
-  bool any_local = false;
-  bool any_sparse = false;
-  bool any_new = false;  // a node that is not there yet
+  std::vector<const Engine*> engines;  // of the components
 
-  void add(std::size_t more_nodes, std::size_t more_edges) {
-    nodes += more_nodes;
-    edges += more_edges;
-    if (more_nodes <= most_nodes) return;
-    most_nodes = more_nodes;
-    most_edges = more_edges;
+  void add(NodeId component, const Engine& engine) {
+    nodes += engine.node_count();
+    edges += engine.graph().edge_count();
+    components.push_back(component);
+    engines.push_back(&engine);
+  }
+  [[nodiscard]] std::size_t part_count() const { return components.size() + new_nodes; }
+  [[nodiscard]] bool has(EngineKind kind) const {
+    return std::any_of(engines.begin(), engines.end(), [&](const Engine* engine) { return engine->kind() == kind; });
+  }
+  [[nodiscard]] const Engine* largest() const {
+    const auto found = std::max_element(engines.begin(), engines.end(), [](const Engine* a, const Engine* b) {
+      return a->node_count() < b->node_count();
+    });
+    return found == engines.end() ? nullptr : *found;
+  }
+  [[nodiscard]] ComponentShape shape(double ridge_of_new) const {
+    return {.nodes = nodes, .edges = edges, .pull = [this, ridge_of_new] {
+              Pull pull{.ridges = static_cast<double>(new_nodes) * ridge_of_new};
+              for (const Engine* engine : engines) pull.add(engine->prior());
+              return pull.value();
+            }};
+  }
+  /// What EngineFactory::join makes of it.
+  [[nodiscard]] EngineKind kind(EngineKind wanted, double ridge_of_new, std::size_t dimension) const {
+    const EngineKind chosen = choose_engine(wanted, shape(ridge_of_new), dimension);
+    if (chosen == EngineKind::local || has(EngineKind::local)) return EngineKind::local;
+    return chosen == EngineKind::dense && !has(EngineKind::sparse) ? EngineKind::dense : EngineKind::sparse;
   }
 };
 
 /// Throws CapacityError if an engine for so large a component would not fit.
-void check_join_fits(const EngineOptions& options, const Sizes& sizes, std::size_t dimension) {
+void check_join_fits(const EngineOptions& options, const Whole& whole, EngineKind kind, std::size_t dimension) {
   const EngineFactory& factory = engine_factory();
-  const std::size_t nodes = sizes.nodes;
-  const std::size_t edges = sizes.edges;
-  std::size_t needed = factory.bytes(options.kind, nodes, edges, dimension);
+  std::size_t needed = factory.bytes(kind, whole.nodes, whole.edges, dimension);
   // The largest stays where it is if it is local, and the free memory of the machine does not count it.
-  if (options.memory_limit == 0 &&
-      choose_engine(options.kind, sizes.most_nodes, sizes.most_edges, dimension) == EngineKind::local) {
-    needed -= factory.bytes(options.kind, sizes.most_nodes, sizes.most_edges, dimension);
+  const Engine* const largest = whole.largest();
+  if (options.memory_limit == 0 && largest != nullptr && largest->kind() == EngineKind::local) {
+    needed -= factory.bytes(EngineKind::local, largest->node_count(), largest->graph().edge_count(), dimension);
   }
   check_memory(
-      fmt::format("joining two components into one of {} nodes with engine {}", nodes, name_of(options.kind)),
+      fmt::format("joining two components into one of {} nodes with engine {}", whole.nodes, name_of(options.kind)),
       static_cast<double>(needed), options, [] { return std::size_t{0}; },
       [&](std::size_t /*available*/) {
         return fmt::format("the engine sparse needs {}",
-                           readable_bytes(factory.bytes(EngineKind::sparse, nodes, edges, dimension)));
+                           readable_bytes(factory.bytes(EngineKind::sparse, whole.nodes, whole.edges, dimension)));
       });
 }
 
@@ -387,30 +404,25 @@ void Belief::check_joins_fit(std::span<const Edge> edges, double ridge_of_new) c
     const std::size_t second = whole_of(part_of(edge.b));
     joined_to[std::max(first, second)] = std::min(first, second);
   }
-  std::map<std::size_t, Sizes> wholes;
+  std::map<std::size_t, Whole> wholes;
   for (const auto& [part, to] : joined_to) {
-    Sizes& sizes = wholes[whole_of(part)];
+    Whole& whole = wholes[whole_of(part)];
     if (part < components_.size()) {
-      const Engine& engine = *components_[part].engine;
-      sizes.add(engine.node_count(), engine.graph().edge_count());
-      sizes.components.push_back(static_cast<NodeId>(part));
-      sizes.any_local = sizes.any_local || engine.kind() == EngineKind::local;
-      sizes.any_sparse = sizes.any_sparse || engine.kind() == EngineKind::sparse;
+      whole.add(static_cast<NodeId>(part), *components_[part].engine);
     } else {
-      sizes.add(1, 0);
-      sizes.any_new = true;
+      ++whole.nodes;
+      ++whole.new_nodes;
     }
   }
-  for (auto& [part, sizes] : wholes) {
-    if (sizes.nodes == sizes.most_nodes) continue;  // nothing is joined
-    sizes.edges += edges.size();
-    check_join_fits(options_, sizes, dimension());
-    const EngineKind chosen = choose_engine(options_.kind, sizes.nodes, sizes.edges, dimension());
-    const bool is_sparse =
-        chosen != EngineKind::local && !sizes.any_local && !(chosen == EngineKind::dense && !sizes.any_sparse);
-    if (!is_sparse) continue;
-    check_degrees_in_sparse(sizes.components, edges);
-    check_lengths_in_sparse(sizes.components, sizes.any_new ? ridge_of_new : std::numeric_limits<double>::infinity());
+  for (auto& [part, whole] : wholes) {
+    if (whole.part_count() == 1) continue;  // nothing is joined
+    whole.edges += edges.size();
+    const EngineKind kind = whole.kind(options_.kind, ridge_of_new, dimension());
+    check_join_fits(options_, whole, kind, dimension());
+    if (kind != EngineKind::sparse) continue;
+    check_degrees_in_sparse(whole.components, edges);
+    check_lengths_in_sparse(whole.components,
+                            whole.new_nodes > 0 ? ridge_of_new : std::numeric_limits<double>::infinity());
   }
 }
 

@@ -1,5 +1,7 @@
 #include "belief/engine_costs.hpp"
 
+#include "belief/prior_matrix.hpp"
+
 #include <cmath>
 
 #include <fmt/format.h>
@@ -9,6 +11,10 @@ namespace {
 
 /// Exact engines are preferred up to this cost of a round.
 constexpr double most_seconds_for_exact = 0.01;
+/// The same where local would not keep its tolerance.
+constexpr double most_seconds_where_local_is_poor = 0.05;
+/// Beyond it, nearly every reward reaches LocalOptions::most_edges (docs/engines.md has what was measured).
+constexpr double most_pull_for_local = 50.0;
 /// The matrix that dense keeps.
 constexpr double most_dense_bytes = 32e6;
 
@@ -64,7 +70,22 @@ EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, 
   }
 }
 
-EngineChoice explain_engine(EngineKind wanted, std::size_t nodes, std::size_t edges, std::size_t dimension) {
+void Pull::add(const PriorMatrix& prior) {
+  ridges += prior.total_ridge();
+  for (std::size_t node = 0; node < prior.node_count(); ++node)
+    degrees += prior.coupling() * prior.graph().degree(node);
+}
+
+ComponentShape shape_of(const PriorMatrix& prior) {
+  return {.nodes = prior.node_count(), .edges = prior.graph().edge_count(), .pull = [&prior] {
+            Pull pull;
+            pull.add(prior);
+            return pull.value();
+          }};
+}
+
+EngineChoice explain_engine(EngineKind wanted, const ComponentShape& shape, std::size_t dimension) {
+  const auto& [nodes, edges, pull] = shape;
   if (wanted != EngineKind::automatic) return {wanted, "forced by option"};
   if (nodes == 1) return {EngineKind::dense, "one node: all of its inverse is kept"};
   const EngineCosts dense = engine_costs(EngineKind::dense, nodes, edges, dimension);
@@ -83,11 +104,16 @@ EngineChoice explain_engine(EngineKind wanted, std::size_t nodes, std::size_t ed
   if (sparse.round(nodes) <= most_seconds_for_exact) {
     return {EngineKind::sparse, reason("large, but a round takes less than 10 ms", sparse, EngineKind::local, local)};
   }
+  if (sparse.round(nodes) <= most_seconds_where_local_is_poor && pull() > most_pull_for_local) {
+    return {EngineKind::sparse,
+            reason("the ridge is so small beside the friends that local would not keep its tolerance", sparse,
+                   EngineKind::local, local)};
+  }
   return {EngineKind::local, reason("too large for a round in 10 ms to be exact", local, EngineKind::sparse, sparse)};
 }
 
-EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t edges, std::size_t dimension) {
-  return explain_engine(wanted, nodes, edges, dimension).kind;
+EngineKind choose_engine(EngineKind wanted, const ComponentShape& shape, std::size_t dimension) {
+  return explain_engine(wanted, shape, dimension).kind;
 }
 
 }  // namespace goblin

@@ -3,9 +3,12 @@
 #include "goblin/belief/options.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 namespace goblin {
+
+class PriorMatrix;
 
 /// What a component costs with an engine: seconds on one thread, once every node has as many rewards as d, and bytes.
 struct EngineCosts {
@@ -26,17 +29,36 @@ struct EngineCosts {
 /// cache). Only ratios decide, so that another processor seldom chooses otherwise.
 [[nodiscard]] EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension);
 
-/// The kind that `automatic` stands for in a component of this size, and why:
+/// How strongly friends pull beside the ridge: coupling * (the sum of all degrees) / (the sum of all ridges). Where it
+/// is large, what a reward changes reaches everybody, and local can keep its tolerance no longer.
+struct Pull {
+  double degrees = 0.0;  // times coupling
+  double ridges = 0.0;
+
+  /// O(n + m).
+  void add(const PriorMatrix& prior);
+  [[nodiscard]] double value() const { return degrees / ridges; }
+};
+
+/// What of a component its engine is chosen by.
+struct ComponentShape {
+  std::size_t nodes = 0;
+  std::size_t edges = 0;
+  std::function<double()> pull;  ///< Pull::value(), which is only asked where it decides
+};
+[[nodiscard]] ComponentShape shape_of(const PriorMatrix& prior);
+
+/// The kind that `automatic` stands for in a component, and why:
 ///
 /// - dense or sparse, whichever has the cheaper round, if that takes at most 10 ms;
 /// - but dense only as long as its matrix has at most 32 MB: memory is what it is dear in;
+/// - sparse, too, if its round takes at most 50 ms and the ridge is so small that local would not keep its tolerance;
 /// - local where no exact round is that cheap.
 struct EngineChoice {
   EngineKind kind;
   std::string reason;
 };
-[[nodiscard]] EngineChoice explain_engine(EngineKind wanted, std::size_t nodes, std::size_t edges,
-                                          std::size_t dimension);
-[[nodiscard]] EngineKind choose_engine(EngineKind wanted, std::size_t nodes, std::size_t edges, std::size_t dimension);
+[[nodiscard]] EngineChoice explain_engine(EngineKind wanted, const ComponentShape& shape, std::size_t dimension);
+[[nodiscard]] EngineKind choose_engine(EngineKind wanted, const ComponentShape& shape, std::size_t dimension);
 
 }  // namespace goblin

@@ -15,7 +15,7 @@ class Factory final : public EngineFactory {
  public:
   [[nodiscard]] std::unique_ptr<Engine> make(EngineKind kind, const PriorMatrix& prior, std::size_t dimension,
                                              const EngineOptions& options) const override {
-    switch (choose_engine(kind, prior.node_count(), prior.graph().edge_count(), dimension)) {
+    switch (choose_engine(kind, shape_of(prior), dimension)) {
       case EngineKind::dense:
         return std::make_unique<DenseEngine>(prior, dimension);
       case EngineKind::local:
@@ -28,9 +28,15 @@ class Factory final : public EngineFactory {
   [[nodiscard]] std::unique_ptr<Engine> join(EngineKind kind, const Engine& first, const Engine& second,
                                              const ComponentEvidence& evidence, std::size_t dimension,
                                              const EngineOptions& options) const override {
-    const std::size_t nodes = first.node_count() + second.node_count();
-    const std::size_t edges = first.graph().edge_count() + second.graph().edge_count() + 1;
-    const EngineKind chosen = choose_engine(kind, nodes, edges, dimension);
+    const ComponentShape shape = {.nodes = first.node_count() + second.node_count(),
+                                  .edges = first.graph().edge_count() + second.graph().edge_count() + 1,
+                                  .pull = [&] {
+                                    Pull pull;
+                                    pull.add(first.prior());
+                                    pull.add(second.prior());
+                                    return pull.value();
+                                  }};
+    const EngineKind chosen = choose_engine(kind, shape, dimension);
     if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
       return std::make_unique<LocalEngine>(first, second, evidence, dimension, options.local);
     }
@@ -55,7 +61,7 @@ class Factory final : public EngineFactory {
 
   [[nodiscard]] std::size_t bytes(EngineKind kind, std::size_t nodes, std::size_t edges,
                                   std::size_t dimension) const override {
-    switch (choose_engine(kind, nodes, edges, dimension)) {
+    switch (kind) {
       case EngineKind::dense:
         return DenseEngine::bytes(nodes, edges, dimension);
       case EngineKind::local:

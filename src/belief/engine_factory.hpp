@@ -33,8 +33,8 @@ class EngineFactory {
   [[nodiscard]] virtual std::unique_ptr<Engine> load(BinaryReader& in, EngineKind kind, const PriorMatrix& prior,
                                                      std::size_t dimension, const EngineOptions& options) const = 0;
 
-  /// What an engine of this kind takes for a component once every node has evidence; local without that evidence, since
-  /// its components are too large for everybody to come.
+  /// What an engine of this kind, which is not `automatic`, takes for a component once every node has evidence; local
+  /// without that evidence, since its components are too large for everybody to come.
   [[nodiscard]] virtual std::size_t bytes(EngineKind kind, std::size_t nodes, std::size_t edges,
                                           std::size_t dimension) const = 0;
 

@@ -76,9 +76,10 @@ SolveSummary Belief::set_edges(std::span<const Edge> edges, std::span<const Node
   double needed = 0.0;
   for (std::size_t part = 0; part < parts.count(); ++part) {
     const auto members = parts.nodes(part);
-    std::size_t ends = 0;
-    for (const NodeId index : members) ends += graph.neighbours(index).size();
-    needed += static_cast<double>(engine_factory().bytes(options_.kind, members.size(), ends / 2, dimension()));
+    const PriorMatrix prior = whole.part(members);
+    const EngineKind kind = choose_engine(options_.kind, shape_of(prior), dimension());
+    needed +=
+        static_cast<double>(engine_factory().bytes(kind, prior.node_count(), prior.graph().edge_count(), dimension()));
     for (const NodeId index : members) {
       if (evidence_.at(nodes[index]).count > 0) needed += (d + 1.0) * d * sizeof(double) + evidence_.place_bytes();
     }

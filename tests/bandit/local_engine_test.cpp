@@ -431,21 +431,65 @@ TEST(LocalEngine, decisions_do_not_depend_on_those_before) {
   }
 }
 
+EngineKind chosen(std::size_t nodes, std::size_t edges, std::size_t numbers, double pull = 14.0) {
+  return choose_engine(EngineKind::automatic, {nodes, edges, [pull] { return pull; }}, numbers);
+}
+
 TEST(LocalEngine, is_picked_for_large_components_only) {
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'000'000, 7'000'000, 25), EngineKind::local);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 1'892, 12'717, 25), EngineKind::sparse);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 25, 300, 25), EngineKind::dense);
+  EXPECT_EQ(chosen(1'000'000, 7'000'000, 25), EngineKind::local);
+  EXPECT_EQ(chosen(1'892, 12'717, 25), EngineKind::sparse);
+  EXPECT_EQ(chosen(25, 300, 25), EngineKind::dense);
   // By cost, not by size: many edges or numbers make the same nodes dearer.
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 25), EngineKind::sparse);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 1'000'000, 25), EngineKind::local);
-  EXPECT_EQ(choose_engine(EngineKind::automatic, 2'500, 17'500, 100), EngineKind::local);
+  EXPECT_EQ(chosen(2'500, 17'500, 25), EngineKind::sparse);
+  EXPECT_EQ(chosen(2'500, 1'000'000, 25), EngineKind::local);
+  EXPECT_EQ(chosen(2'500, 17'500, 100), EngineKind::local);
   // A few hundred nodes are exact, whatever the prior.
   for (const std::size_t nodes : {80, 150, 260}) {
     for (const std::size_t dimension : {1, 3, 10, 25, 100}) {
       for (const std::size_t degree : {2, 10, 40}) {
-        EXPECT_NE(choose_engine(EngineKind::automatic, nodes, nodes * degree / 2, dimension), EngineKind::local);
+        EXPECT_NE(chosen(nodes, nodes * degree / 2, dimension), EngineKind::local);
       }
     }
+  }
+}
+
+TEST(LocalEngine, is_not_picked_where_it_would_not_keep_its_tolerance_and_an_exact_round_is_bearable) {
+  EXPECT_EQ(chosen(10'000, 70'000, 25, 40.0), EngineKind::local);
+  EXPECT_EQ(chosen(10'000, 70'000, 25, 280.0), EngineKind::sparse);
+  EXPECT_EQ(chosen(40'000, 280'000, 25, 280.0), EngineKind::local) << "an exact round takes too long there";
+
+  // From a ring of 6,000 users with a ridge, and from two half rings that are joined. The pull is 2 / ridge.
+  constexpr std::size_t users = 6'000;
+  const auto ring = [](std::size_t first, std::size_t count) {
+    std::vector<Edge> edges;
+    for (std::size_t k = 0; k + 1 < count; ++k) {
+      edges.push_back({static_cast<NodeId>(first + k), static_cast<NodeId>(first + k + 1)});
+    }
+    return edges;
+  };
+  for (const double ridge : {1.0, 0.02}) {
+    const BanditOptions options = {.dimension = 25, .ridge = ridge};
+    const EngineKind expected = ridge == 1.0 ? EngineKind::local : EngineKind::sparse;
+    const auto whole = Bandit::gob_lin(Graph(users, ring(0, users)), options);
+    ASSERT_EQ(whole.summary().components.size(), 1U);
+    EXPECT_EQ(whole.summary().components[0].engine, expected) << whole.summary().components[0].reason;
+    EXPECT_EQ(whole.summary().components[0].reason.find("so small beside the friends") != std::string::npos,
+              expected == EngineKind::sparse);
+
+    auto halves = ring(0, users / 2);
+    const auto other = ring(users / 2, users / 2);
+    halves.insert(halves.end(), other.begin(), other.end());
+    auto joined = Bandit::gob_lin(Graph(users, halves), options);
+    EXPECT_EQ(joined.summary().components[0].engine, EngineKind::sparse) << "half as many are exact with any ridge";
+    joined.add_edge(NodeId{0}, NodeId{users - 1});
+    ASSERT_EQ(joined.summary().components.size(), 1U);
+    EXPECT_EQ(joined.summary().components[0].engine, expected);
+
+    // What is said to be needed is for the engine that is taken.
+    BanditOptions forced = options;
+    forced.engine.kind = expected;
+    EXPECT_EQ(Bandit::estimate_bytes(Policy::gob_lin, Graph(users, ring(0, users)), {}, options),
+              Bandit::estimate_bytes(Policy::gob_lin, Graph(users, ring(0, users)), {}, forced));
   }
 }
 

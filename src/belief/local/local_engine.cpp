@@ -216,7 +216,7 @@ void LocalEngine::compute_coarse_level(const ComponentEvidence& evidence) {
 
 std::size_t LocalEngine::bytes() const {
   return sizeof(*this) + prior_.bytes() + diagonal_.size() * sizeof(double) + barrier_.bytes() + nodes_.bytes() +
-         queue_.bytes() + coarse_.bytes() + typical_length_.bytes() + kept_precisions_.bytes() +
+         queue_.bytes() + pushed_.bytes() + coarse_.bytes() + typical_length_.bytes() + kept_precisions_.bytes() +
          prior_variances_.capacity() * sizeof(double);
 }
 

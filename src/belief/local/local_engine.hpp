@@ -4,6 +4,7 @@
 #include "belief/local/barrier.hpp"
 #include "belief/local/block_cg.hpp"
 #include "belief/local/coarse_level.hpp"
+#include "belief/local/distinct_slots.hpp"
 #include "belief/local/kept_precisions.hpp"
 #include "belief/local/local_nodes.hpp"
 #include "belief/local/neighbourhood.hpp"
@@ -197,6 +198,7 @@ class LocalEngine final : public Engine {
 
   std::vector<double> step_;
   std::vector<std::size_t> slots_;  // of the neighbours in a push
+  DistinctSlots pushed_;            // since the largest residual fell by half
   mutable Workspaces workspaces_;
 };
 

@@ -157,15 +157,16 @@ void LocalEngine::let_readers_in() {
 
 /// Settles what waits, the largest residuals first.
 SolveSummary LocalEngine::settle() {
-  // Pushes that go on for so long do not converge, nor do those after which the largest residual has long not fallen by
-  // half; solves around the worst node do. If these do not help either, it is given up: mostly, because numbers have no
-  // more digits. What is long follows the nodes that were reached so far.
-  const std::size_t enough_edges = options_.most_edges / 2;
-  const auto enough_pushes = [&] { return 4096 + 64 * nodes_.slot_count(); };
+  // Where the largest residual has not fallen by half after many pushes of the same few nodes, an edge between them
+  // outweighs all others, and solves around the worst node do better. Where the ridge is small, it does not fall for
+  // long either, but there all nodes are pushed, and that is the best way to go on. If solves do not help, it is given
+  // up: mostly, because numbers have no more digits.
+  const auto enough_pushes = [&] { return 256 + 64 * pushed_.count(); };
   const auto enough_solves = [&] { return 64 + nodes_.slot_count(); };
   bool pushing = true;
   std::size_t lowest_level = queue_.highest_level();
-  std::size_t lowered_at = 0;                          // settled nodes
+  std::size_t lowered_at = 0;  // settled nodes
+  pushed_.restart();
   constexpr std::size_t edges_between_readers = 4000;  // a tenth of a millisecond
   std::size_t readers_came = 0;
   SolveSummary summary;
@@ -178,14 +179,16 @@ SolveSummary LocalEngine::settle() {
       continue;
     }
     ++summary.settled_nodes;
+    pushed_.add(slot);
     summary.walked_edges += 1 + (pushing ? push(slot) : 8 * settle_around(node));
     if (queue_.highest_level() < lowest_level) {
       lowest_level = queue_.highest_level();
       lowered_at = summary.settled_nodes;
+      pushed_.restart();
     }
     const bool in_vain = summary.settled_nodes - lowered_at > (pushing ? enough_pushes() : enough_solves());
     if (in_vain && !pushing) break;
-    if (pushing && (in_vain || summary.walked_edges >= enough_edges)) {
+    if (pushing && in_vain) {
       pushing = false;
       lowered_at = summary.settled_nodes;
     }
