@@ -216,12 +216,12 @@ std::vector<Record> Committer::write_all(const Writes& writes) {
     Transaction transaction(store_);
     store_.begin();
     try {
-      for (const auto& write : writes) write->write(transaction);
-    } catch (...) {
-      store_.roll_back();
-      throw;
-    }
-    try {
+      try {
+        for (const auto& write : writes) write->write(transaction);
+      } catch (...) {
+        store_.roll_back();
+        throw;
+      }
       store_.commit();
       return std::move(transaction.to_learn_);
     } catch (const Overtaken&) {

@@ -60,10 +60,14 @@ class Store : public Log {
   /// Decisions older than `before` (in time) without a reward, the oldest first, at most so many; those that were given
   /// here and got a reward or an expiry meanwhile are not given again. As the writer sees it.
   [[nodiscard]] virtual std::vector<Record> overdue(std::int64_t before, std::size_t most) = 0;
+  /// Before it is said that something is not there: throws Overtaken if others may have appended it, and what they did
+  /// has not been taken in yet. In a transaction.
+  virtual void make_sure_of_absence() {}
   /// Writes something that means nothing; throws LogError as commit does. Between transactions.
   virtual void prove_writable() = 0;
   /// What other processes appended since this was asked the last time, in the order of the log; nothing where nobody
-  /// else does. The questions that follow see it. Not in a transaction.
+  /// else does. The questions that follow see it. After make_sure_of_absence() threw, it waits for all that was there
+  /// then. Not in a transaction.
   [[nodiscard]] virtual std::vector<Record> others() { return {}; }
   /// The time that the next record will have: that of the clock, but never before the last record's.
   [[nodiscard]] virtual std::int64_t now() const = 0;

@@ -70,7 +70,10 @@ class RewardsWrite final : public Write {
       return Accepted{.offset = transaction.put_to_learn(std::move(record))};
     }
     auto found = transaction.store().find(request.event);
-    if (!found) return unknown(state_.outward(request.event));
+    if (!found) {
+      transaction.store().make_sure_of_absence();
+      return unknown(state_.outward(request.event));
+    }
     if (found->reward && !found->expired) {
       if (*found->reward == request.reward) return Accepted{.offset = found->reward_offset, .repeated = true};
       return refusals::other_reward(

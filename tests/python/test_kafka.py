@@ -6,9 +6,11 @@ One broker, as a rule; ``./dev test kafka`` has three, and kills and restarts th
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,11 +76,11 @@ def serve(command: Path, topic: str, tmp_path: Path) -> Iterator[Serve]:
     (tmp_path / "edges.tsv").write_text("".join(f"u{k}\tu{(k + step) % 12}\n" for k in range(12) for step in (1, 3)))
     started: list[Server] = []
 
-    def start(name: str, *arguments: str, policy: str = "gob.lin", log: str = topic) -> Server:
+    def start(name: str, *arguments: str, policy: str = "gob.lin", log: str = topic, store: str = "--store") -> Server:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         options = ["--graph", tmp_path / "edges.tsv", "--dimension", "3", "--policy", policy, "--log", log]
-        options += ["--store", folder / "store", "--process", name, "--default-reward", "none", *arguments]
+        options += [store, folder / "store", "--process", name, "--default-reward", "none", *arguments]
         server = Server(command, folder, *map(str, options))
         started.append(server)
         return server
@@ -182,6 +184,84 @@ def test_two_servers_are_one_bandit(serve: Serve) -> None:
         server.stop()
 
 
+@dataclasses.dataclass
+class Answer:
+    """A decision as its caller saw it: after which offset it was asked for, and which one it has."""
+
+    user: str
+    contexts: np.ndarray[Any, Any]
+    scores: np.ndarray[Any, Any]
+    after: int
+    offset: int
+
+
+def ask_under_way(servers: list[Server], seed: int, answers: list[Answer]) -> None:
+    """Each reward goes to another server than the decision after it, which has to wait for it."""
+    random_user, numbers = random.Random(seed), np.random.default_rng(seed)
+    clients = [goblin.Client(server.url, timeout=10) for server in servers]
+    after = 0
+    for turn in range(60):
+        user, contexts = random_user.choice(USERS), numbers.normal(size=(4, 3))
+        decided = clients[turn % len(clients)].select(user, contexts, after=after or None)
+        answers.append(Answer(user, contexts, np.array(decided.scores), after, decided.offset))
+        reward = float(random_user.randint(-3, 3))
+        after = clients[(turn + 1) % len(clients)].reward(decided.event, reward).offset
+
+
+def test_answers_under_way_are_those_of_the_log_up_to_some_offset_between(serve: Serve) -> None:
+    servers = [serve("one"), serve("two")]
+    answers: list[Answer] = []
+    threads = [threading.Thread(target=ask_under_way, args=(servers, seed, answers)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 240
+    wait_until_even(*servers)
+    rewards = [row for row in log_of(servers[0]) if "reward" in row]
+    assert len(rewards) == 240
+    # One bandit learns the log. After each reward it is asked what servers were asked that may have been as far.
+    oracle = goblin.GobLin([(f"u{k}", f"u{(k + step) % 12}") for k in range(12) for step in (1, 3)], dimension=3)
+    waiting = answers
+    ends = [row["offset"] for row in rewards[1:]]
+    for row, until in zip([None, *rewards], [rewards[0]["offset"], *ends, sys.maxsize], strict=True):
+        if row is not None:
+            contexts = row.get("contexts")
+            oracle.update(row["user"], row["context"] if contexts is None else contexts[row["action"]], row["reward"])
+        begin = 0 if row is None else row["offset"]
+        waiting = [
+            each
+            for each in waiting
+            if not (
+                each.after < until
+                and each.offset > begin
+                and np.allclose(oracle.scores(each.user, each.contexts).score, each.scores, rtol=1e-8, atol=1e-8)
+            )
+        ]
+    assert not waiting, f"{len(waiting)} answers are of no log between what they came after and themselves"
+
+
+def test_a_torn_snapshot_is_named_and_the_one_before_is_used(serve: Serve) -> None:
+    one, two = serve("one", store="--snapshots"), serve("two")
+    acknowledged = []
+    for turn in range(2):
+        traffic = [Traffic(one.url, 2 * turn), Traffic(two.url, 2 * turn + 1)]
+        time.sleep(1)
+        acknowledged += [each.end() for each in traffic]
+        one.stop()  # with a snapshot
+        if turn == 0:
+            one.start()
+    snapshots = sorted((one.log.parent / "store" / "snapshots").glob("*.goblin"), key=lambda path: int(path.stem))
+    assert len(snapshots) >= 2
+    with open(snapshots[-1], "r+b") as torn:
+        torn.truncate(snapshots[-1].stat().st_size // 2)
+    said = len(one.log.read_text())
+    one.start()
+    words = one.log.read_text()[said:]
+    assert f"{snapshots[-1]}: is truncated" in words and "an older snapshot is used" in words
+    check_all([one, two], acknowledged)
+
+
 def test_servers_that_are_killed_lose_nothing(serve: Serve) -> None:
     servers = [serve("one"), serve("two")]
     traffic = [Traffic(server.url, k) for k, server in enumerate(servers * 2)]
@@ -258,6 +338,25 @@ class Stranger:
         self.library.rd_kafka_destroy(client)
         return found
 
+    def delete_before(self, entry: int) -> None:
+        """As brokers do by themselves where a topic has a retention."""
+        library, client = self.library, self.made(0)[0]
+        for name in ("topic_partition_list_new", "DeleteRecords_new", "queue_new", "queue_poll"):
+            getattr(library, f"rd_kafka_{name}").restype = ctypes.c_void_p
+        library.rd_kafka_event_error_string.restype = ctypes.c_char_p
+        until = ctypes.c_void_p(library.rd_kafka_topic_partition_list_new(1))
+        library.rd_kafka_topic_partition_list_add(until, self.topic.encode(), 0)
+        library.rd_kafka_topic_partition_list_set_offset(until, self.topic.encode(), 0, ctypes.c_int64(entry))
+        wish = ctypes.c_void_p(library.rd_kafka_DeleteRecords_new(until))
+        queue = ctypes.c_void_p(library.rd_kafka_queue_new(client))
+        library.rd_kafka_DeleteRecords(client, ctypes.byref(wish), ctypes.c_size_t(1), None, queue)
+        event = ctypes.c_void_p(library.rd_kafka_queue_poll(queue, 30_000))
+        assert event and library.rd_kafka_event_error(event) == 0, library.rd_kafka_event_error_string(event)
+        library.rd_kafka_event_destroy(event)
+        library.rd_kafka_queue_destroy(queue)
+        library.rd_kafka_DeleteRecords_destroy(wish)
+        library.rd_kafka_topic_partition_list_destroy(until)
+
     def write(self, messages: list[bytes]) -> None:
         client, topic = self.made(0)
         copy = 2
@@ -283,6 +382,30 @@ def test_what_is_there_twice_or_is_not_goblins_means_nothing(serve: Serve, topic
         acknowledged += [each.end() for each in traffic]
     assert len(entries) > 40
     check_all([one, two, serve("three")], acknowledged)
+
+
+def test_entries_that_brokers_have_deleted(serve: Serve, topic: str, tmp_path: Path) -> None:
+    """Whoever has a copy goes on, and an empty store is refused with what to do: to take the copy of another one."""
+    one = serve("one")
+    traffic = Traffic(one.url, 1)
+    time.sleep(1)
+    acknowledged = [traffic.end()]
+    wait_until_even(one)
+    one.stop()
+    entries = len(Stranger(topic).read())
+    assert entries > 10
+    Stranger(topic).delete_before(entries - 3)
+    one.start()
+    message = said_at_start(serve, "two")
+    assert f"begins at entry {entries - 3}, because older ones were deleted" in message
+    one.stop()
+    shutil.rmtree(tmp_path / "two")
+    shutil.copytree(tmp_path / "one" / "store", tmp_path / "two" / "store")
+    one.start()
+    two = serve("two")
+    traffic = Traffic(two.url, 2)
+    time.sleep(1)
+    check_all([one, two], [*acknowledged, traffic.end()])
 
 
 def decide(server: Server, user: str) -> dict[str, Any]:
@@ -573,26 +696,49 @@ def test_what_does_not_fit_partitions_is_named(group: Group, serve: Serve, comma
     assert "another topic" in said("e", *clusters, "--table", str(tmp_path / "other.tsv"))
 
 
-def test_wrong_credentials_are_named(brokers: Brokers, command: Path, source: Path, tmp_path: Path) -> None:
-    libs = libraries(source / "build" / "kafka")
+def test_tls_and_passwords(serve: Serve, command: Path, source: Path, tmp_path: Path) -> None:
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key", "-out", tmp_path / "certificate"]
+    subprocess.run(made, check=True, capture_output=True)
+    (tmp_path / "store.pem").write_text((tmp_path / "key").read_text() + (tmp_path / "certificate").read_text())
     jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required"
     own = [
-        "listener.security.protocol.map=PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map=PLAINTEXT:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "ssl.keystore.type=PEM",
+        f"ssl.keystore.location={tmp_path / 'store.pem'}",
+        "ssl.truststore.type=PEM",
+        f"ssl.truststore.location={tmp_path / 'certificate'}",
         "sasl.enabled.mechanisms=PLAIN",
         "sasl.mechanism.inter.broker.protocol=PLAIN",
         f'listener.name.plaintext.plain.sasl.jaas.config={jaas} username="broker" password="one" '
         'user_broker="one" user_goblin="right";',
     ]
-    guarded = Brokers(libs, tmp_path / "guarded", settings=own)
+    right = "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.username=goblin\nsasl.password=right\n"
+    right += f"ssl.ca.location={tmp_path / 'certificate'}\n"
+    (tmp_path / "right").write_text(right)
+    (tmp_path / "wrong").write_text(right.replace("password=right", "password=wrong"))
+    (tmp_path / "unknown").write_text(right.replace("ssl.ca.location", "#"))  # who signed the certificate
+    guarded = Brokers(libraries(source / "build" / "kafka"), tmp_path / "guarded", settings=own)
     try:
-        (tmp_path / "right").write_text(
-            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=goblin\nsasl.password=right\n"
-        )
-        (tmp_path / "wrong").write_text((tmp_path / "right").read_text().replace("right", "wrong"))
-        make = [command, "topic", "create", f"{guarded.address}/clicks", "--kafka"]
-        refused = subprocess.run([*make, tmp_path / "wrong"], capture_output=True, text=True)
-        assert refused.returncode == 1 and "uthentication" in refused.stderr and "--kafka" in refused.stderr
-        assert "wrong" not in refused.stderr.replace(str(tmp_path), ""), "no password is said"
+        clicks = f"{guarded.address}/clicks"
+        make = [command, "topic", "create", clicks, "--kafka"]
+        for file, reason in (("wrong", "uthentication"), ("unknown", "ertificate")):
+            refused = subprocess.run([*make, tmp_path / file], capture_output=True, text=True)
+            assert refused.returncode == 1 and reason in refused.stderr and "--kafka" in refused.stderr, refused.stderr
+            assert "password=" not in refused.stderr and '"wrong"' not in refused.stderr, "no password is said"
         subprocess.run([*make, tmp_path / "right"], check=True)
+        for file, reason in (("wrong", "uthentication"), ("unknown", "ertificate")):
+            with pytest.raises(pytest.fail.Exception) as failure:
+                serve(f"with-{file}", "--kafka", str(tmp_path / file), log=clicks)
+            assert reason in str(failure.value) and "--kafka" in str(failure.value)
+        one = serve("one", "--kafka", str(tmp_path / "right"), log=clicks)
+        two = serve("two", "--kafka", str(tmp_path / "right"), log=clicks)
+        traffic = [Traffic(one.url, 1), Traffic(two.url, 2)]
+        time.sleep(1)
+        acknowledged = [each.end() for each in traffic]
+        assert min(map(len, acknowledged)) > 5
+        check_all([one, two], acknowledged)
+        one.stop()
+        two.stop()
     finally:
         guarded.stop()

@@ -3,6 +3,9 @@
 #include "serve/log.hpp"
 #include "serve/shared_log.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -10,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace goblin::serve {
@@ -71,6 +75,11 @@ class MemoryLog final : public SharedLog {
       --failing_takes;
       throw LogError("memory: cannot be read");
     }
+    if (late_takes > 0) {
+      --late_takes;
+      std::this_thread::sleep_for(std::min(wait, std::chrono::milliseconds(1)));
+      return {};
+    }
     std::unique_lock lock(entries_->mutex);
     const auto end = [&] { return static_cast<Place>(entries_->bytes.size()); };
     entries_->came.wait_for(lock, wait, [&] { return next_ < end(); });
@@ -81,6 +90,7 @@ class MemoryLog final : public SharedLog {
     return taken;
   }
   Bounds bounds() override {
+    if (fault == Fault::lost) throw LogError("memory: nobody answers");
     const std::lock_guard lock(entries_->mutex);
     return {.first = entries_->first, .end = static_cast<Place>(entries_->bytes.size())};
   }
@@ -90,6 +100,7 @@ class MemoryLog final : public SharedLog {
   std::function<void()> before_append;  ///< called once, as the next one
   std::function<void()> after_append;
   std::atomic<int> failing_takes = 0;  ///< how many of the next fail
+  std::atomic<int> late_takes = 0;     ///< how many of the next give nothing, although there is something
   std::size_t most_taken = 1'000;
 
  private:

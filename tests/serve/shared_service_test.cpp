@@ -149,6 +149,29 @@ TEST_P(SharedServiceTest, what_one_learns_the_other_knows) {
   expect_same_belief(one, two);
 }
 
+// A balancer sends the reward to another process than the decision, which may be behind.
+TEST_P(SharedServiceTest, a_decision_is_known_everywhere_as_soon_as_it_was_answered) {
+  Instance one = start("one");
+  Instance two = start("two");
+  Caller ann(*one.service);
+  Caller bob(*two.service);
+  for (std::uint64_t turn = 0; turn < 5; ++turn) {
+    SelectRequest request = request_for("u1", turn);
+    if (turn % 2 == 0) request.event = fmt::format("mine {}", turn);
+    two.log->late_takes = 30;
+    const Decided decided = good(ann.select(request));
+    EXPECT_FALSE(good(bob.reward(decided.event, 1.0)).repeated) << "turn " << turn;
+    EXPECT_TRUE(good(ann.reward(decided.event, 1.0)).repeated);
+  }
+  EXPECT_THAT(problem_of(bob.reward("nobody's", 1.0)), StartsWith("404 unknown-event"));
+  EXPECT_THAT(problem_of(bob.reward("g-4711", 1.0)), StartsWith("404 unknown-event"));
+  // While nobody can say what is in the log, nobody can say what is not.
+  two.log->fault = MemoryLog::Fault::lost;
+  EXPECT_THAT(problem_of(bob.reward("nobody's", 1.0)), StartsWith("503 store-unavailable"));
+  two.log->fault = MemoryLog::Fault::none;
+  expect_same_belief(one, two);
+}
+
 /// Some of everything, by several threads of several instances at once.
 void traffic(Service& service, std::uint64_t seed, int rounds) {
   Caller caller(service);
