@@ -207,7 +207,7 @@ def traffic(servers: list[Server], acknowledged: dict[str, float], stop: threadi
                 acknowledged[event] = reward
                 break
             except goblin.ClientError as error:
-                # Another server than the one that decided knows of it a moment later.
+                # What was decided while the brokers were away comes into the log a moment later.
                 if error.status not in (None, 404, 503):
                     raise
             except OSError:

@@ -26,7 +26,7 @@ namespace {
 
 std::string reason_for(EngineKind asked, const Engine& engine, std::size_t dimension) {
   EngineChoice choice = explain_engine(asked, shape_of(engine.prior()), dimension);
-  return choice.kind == engine.kind() ? std::move(choice.reason) : "kept from before the graph changed";
+  return choice.kind == engine.kind() ? std::move(choice.reason) : "kept as it was made";
 }
 
 /// Calls check(), and adds to what it throws which item of a list was checked.

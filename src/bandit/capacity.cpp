@@ -10,6 +10,7 @@
 #include "goblin/error.hpp"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,20 +23,6 @@ std::size_t saturating_add(std::size_t a, std::size_t b) {
   return a > std::numeric_limits<std::size_t>::max() - b ? std::numeric_limits<std::size_t>::max() : a + b;
 }
 
-/// Of some of the nodes, before there is a prior.
-Pull pull_in(std::span<const NodeId> members, const Graph& nodes, Policy policy, std::size_t users,
-             const BanditOptions& options) {
-  const std::vector<double> ridges = options.laplacian == Laplacian::normalized ? normalized_ridges(options, nodes)
-                                                                                : node_ridges(policy, users, options);
-  const double coupling = node_coupling(policy, options);
-  Pull pull;
-  for (const NodeId node : members) {
-    pull.ridges += node < ridges.size() ? ridges[node] : *options.ridge;
-    pull.degrees += coupling * nodes.degree(node);
-  }
-  return pull;
-}
-
 }  // namespace
 
 std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const NodeId> clusters,
@@ -46,12 +33,24 @@ std::size_t bandit_bytes(Policy policy, const Graph& users, std::span<const Node
   constexpr std::size_t bookkeeping = 80;  // a node's place in a component and the component itself
   std::size_t total = users.bytes() + bookkeeping * nodes.node_count();
   total = saturating_add(total, byte_count(RewardWindow::bytes(options.weight_count(), options.forgetting.window)));
+  const double coupling = node_coupling(policy, options);
+  std::optional<std::vector<double>> ridges;  // once somebody asks
   const Components components = nodes.components();
   for (std::size_t component = 0; component < components.count(); ++component) {
     const auto members = components.nodes(component);
     std::size_t entries = 0;
     for (const NodeId node : members) entries += nodes.neighbours(node).size();
-    const auto pull = [&] { return pull_in(members, nodes, policy, users.node_count(), options).value(); };
+    const auto pull = [&] {
+      if (!ridges) {
+        ridges = options.laplacian == Laplacian::normalized ? normalized_ridges(options, nodes)
+                                                            : node_ridges(policy, users.node_count(), options);
+      }
+      Pull its_pull;
+      for (const NodeId node : members) {
+        its_pull.add(coupling * nodes.degree(node), node < ridges->size() ? (*ridges)[node] : *options.ridge);
+      }
+      return its_pull.value();
+    };
     const EngineKind kind =
         choose_engine(options.engine.kind, {.nodes = members.size(), .edges = entries / 2, .pull = pull}, dimension);
     if (kind != EngineKind::local) {

@@ -55,15 +55,17 @@ struct Whole {
   }
   [[nodiscard]] ComponentShape shape(double ridge_of_new) const {
     return {.nodes = nodes, .edges = edges, .pull = [this, ridge_of_new] {
-              Pull pull{.ridges = static_cast<double>(new_nodes) * ridge_of_new};
+              Pull pull;
               for (const Engine* engine : engines) pull.add(engine->prior());
+              for (std::size_t node = 0; node < new_nodes; ++node) pull.add(0.0, ridge_of_new);
               return pull.value();
             }};
   }
   /// What EngineFactory::join makes of it.
   [[nodiscard]] EngineKind kind(EngineKind wanted, double ridge_of_new, std::size_t dimension) const {
+    if (has(EngineKind::local)) return EngineKind::local;
     const EngineKind chosen = choose_engine(wanted, shape(ridge_of_new), dimension);
-    if (chosen == EngineKind::local || has(EngineKind::local)) return EngineKind::local;
+    if (chosen == EngineKind::local) return EngineKind::local;
     return chosen == EngineKind::dense && !has(EngineKind::sparse) ? EngineKind::dense : EngineKind::sparse;
   }
 };

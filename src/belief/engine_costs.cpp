@@ -11,8 +11,8 @@ namespace {
 
 /// Exact engines are preferred up to this cost of a round.
 constexpr double most_seconds_for_exact = 0.01;
-/// The same where local would not keep its tolerance.
-constexpr double most_seconds_where_local_is_poor = 0.05;
+/// The same where local would not keep its tolerance. Not more, because edges and memory are dear there, too.
+constexpr double most_seconds_where_local_is_poor = 0.025;
 /// Beyond it, nearly every reward reaches LocalOptions::most_edges (docs/engines.md has what was measured).
 constexpr double most_pull_for_local = 50.0;
 /// The matrix that dense keeps.
@@ -71,9 +71,9 @@ EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, 
 }
 
 void Pull::add(const PriorMatrix& prior) {
-  ridges += prior.total_ridge();
-  for (std::size_t node = 0; node < prior.node_count(); ++node)
-    degrees += prior.coupling() * prior.graph().degree(node);
+  for (std::size_t node = 0; node < prior.node_count(); ++node) {
+    add(prior.coupling() * prior.graph().degree(node), prior.ridge(node));
+  }
 }
 
 ComponentShape shape_of(const PriorMatrix& prior) {

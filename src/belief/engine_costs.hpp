@@ -2,6 +2,7 @@
 
 #include "goblin/belief/options.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -29,15 +30,23 @@ struct EngineCosts {
 /// cache). Only ratios decide, so that another processor seldom chooses otherwise.
 [[nodiscard]] EngineCosts engine_costs(EngineKind kind, std::size_t nodes, std::size_t edges, std::size_t dimension);
 
-/// How strongly friends pull beside the ridge: coupling * (the sum of all degrees) / (the sum of all ridges). Where it
-/// is large, what a reward changes reaches everybody, and local can keep its tolerance no longer.
-struct Pull {
-  double degrees = 0.0;  // times coupling
-  double ridges = 0.0;
-
+/// How strongly friends pull beside the ridge: the mean of coupling * degree / ridge over the nodes, of which none
+/// counts for more than a thousand, because a few heavy edges say nothing about the others. Where it is large, what a
+/// reward changes reaches everybody, and local can keep its tolerance no longer.
+class Pull {
+ public:
+  void add(double coupled_degree, double ridge) {
+    sum_ += std::min(most, coupled_degree / ridge);
+    ++nodes_;
+  }
   /// O(n + m).
   void add(const PriorMatrix& prior);
-  [[nodiscard]] double value() const { return degrees / ridges; }
+  [[nodiscard]] double value() const { return nodes_ == 0 ? 0.0 : sum_ / static_cast<double>(nodes_); }
+
+ private:
+  static constexpr double most = 1000.0;
+  double sum_ = 0.0;
+  std::size_t nodes_ = 0;
 };
 
 /// What of a component its engine is chosen by.
@@ -52,7 +61,7 @@ struct ComponentShape {
 ///
 /// - dense or sparse, whichever has the cheaper round, if that takes at most 10 ms;
 /// - but dense only as long as its matrix has at most 32 MB: memory is what it is dear in;
-/// - sparse, too, if its round takes at most 50 ms and the ridge is so small that local would not keep its tolerance;
+/// - sparse, too, if its round takes at most 25 ms and the ridge is so small that local would not keep its tolerance;
 /// - local where no exact round is that cheap.
 struct EngineChoice {
   EngineKind kind;

@@ -36,8 +36,9 @@ class Factory final : public EngineFactory {
                                     pull.add(second.prior());
                                     return pull.value();
                                   }};
-    const EngineKind chosen = choose_engine(kind, shape, dimension);
-    if (chosen == EngineKind::local || first.kind() == EngineKind::local || second.kind() == EngineKind::local) {
+    const bool has_local = first.kind() == EngineKind::local || second.kind() == EngineKind::local;
+    const EngineKind chosen = has_local ? EngineKind::local : choose_engine(kind, shape, dimension);
+    if (chosen == EngineKind::local) {
       return std::make_unique<LocalEngine>(first, second, evidence, dimension, options.local);
     }
     if (chosen == EngineKind::dense && first.kind() == EngineKind::dense && second.kind() == EngineKind::dense) {

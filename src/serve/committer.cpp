@@ -20,6 +20,17 @@ std::size_t bytes_of(const std::vector<std::unique_ptr<Write>>& writes) {
 
 }  // namespace
 
+void Transaction::make_sure_of_absence() {
+  if (!asked_->trouble.empty()) throw LogError(asked_->trouble);
+  try {
+    if (asked_->end == 0) asked_->end = store_->end_of_all();
+  } catch (const LogError& error) {
+    asked_->trouble = error.what();
+    throw;
+  }
+  if (!store_->has_all_before(asked_->end)) throw Overtaken();
+}
+
 Offset Transaction::put_to_learn(Record record) {
   store_->put(record);
   const Offset offset = record.offset;
@@ -211,9 +222,11 @@ void Committer::run() {
 /// while.
 std::vector<Record> Committer::write_all(const Writes& writes) {
   const auto deadline = std::chrono::steady_clock::now() + options_.most_overtaken;
+  AskedEnd asked;
   for (;;) {
+    if (!store_.has_all_before(asked.end)) store_.wait_for(asked.end);
     take_in_others();
-    Transaction transaction(store_);
+    Transaction transaction(store_, asked);
     store_.begin();
     try {
       try {

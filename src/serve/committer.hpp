@@ -19,12 +19,22 @@
 
 namespace goblin::serve {
 
+/// What those who keep the log said about its end, once for all tries of a transaction.
+struct AskedEnd {
+  std::int64_t end = 0;
+  std::string trouble;  ///< why they did not say it
+};
+
 /// What a Write sees of the store while it is its turn: it looks, and it puts.
 class Transaction {
  public:
-  explicit Transaction(Store& store) : store_(&store) {}
+  Transaction(Store& store, AskedEnd& asked) : store_(&store), asked_(&asked) {}
 
   [[nodiscard]] Store& store() const { return *store_; }
+  /// Before it is said that something is not there. What puts a record is checked by the place that this gets in the
+  /// log; what puts none might have been looked at too early. Throws Overtaken if something has to be taken in first,
+  /// and LogError if nobody says whether.
+  void make_sure_of_absence();
   /// Gives the record its offset and time, which it returns with.
   void put(Record& record) { store_->put(record); }
   /// The same for a record that others learn from once it is on disk.
@@ -35,6 +45,7 @@ class Transaction {
  private:
   friend class Committer;
   Store* store_;
+  AskedEnd* asked_;
   std::vector<Record> to_learn_;
 };
 

@@ -118,6 +118,22 @@ SharedLog::Bounds KafkaLog::bounds() {
   return {.first = first, .end = end};
 }
 
+/// Over the producer's connection: on that of the consumer it would wait behind the fetch that is always under way. Not
+/// by rd_kafka_query_watermark_offsets, which before librdkafka 2.3 waits for ever while a broker is away.
+SharedLog::Place KafkaLog::end() {
+  const std::unique_ptr<rd_kafka_topic_partition_list_t, decltype(&rd_kafka_topic_partition_list_destroy)> list(
+      rd_kafka_topic_partition_list_new(1), &rd_kafka_topic_partition_list_destroy);
+  auto* const asked = rd_kafka_topic_partition_list_add(list.get(), options_.address.topic.c_str(), options_.partition);
+  asked->offset = RD_KAFKA_OFFSET_END;
+  auto error =
+      rd_kafka_offsets_for_times(producer_->handle(), list.get(), static_cast<int>(options_.most_appending.count()));
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked->err;
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR || asked->offset < 0) {
+    throw LogError(fmt::format("{}: where it ends cannot be found out: {}", name_, producer_->words_for(error)));
+  }
+  return asked->offset;
+}
+
 void KafkaLog::read_from(Place place, std::function<void()> arrived) {
   stop_reading();
   rd_kafka_poll_set_consumer(consumer_.handle());

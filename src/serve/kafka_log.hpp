@@ -44,6 +44,7 @@ class KafkaLog final : public SharedLog {
   void stop_reading() override;
   [[nodiscard]] std::vector<Entry> take(std::chrono::milliseconds wait) override;
   [[nodiscard]] Bounds bounds() override;
+  [[nodiscard]] Place end() override;
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:

@@ -60,14 +60,17 @@ class Store : public Log {
   /// Decisions older than `before` (in time) without a reward, the oldest first, at most so many; those that were given
   /// here and got a reward or an expiry meanwhile are not given again. As the writer sees it.
   [[nodiscard]] virtual std::vector<Record> overdue(std::int64_t before, std::size_t most) = 0;
-  /// Before it is said that something is not there: throws Overtaken if others may have appended it, and what they did
-  /// has not been taken in yet. In a transaction.
-  virtual void make_sure_of_absence() {}
+  /// Where the log of all processes ends now, which those who keep it are asked: a number for wait_for(). Throws
+  /// LogError. 0 where nobody else appends.
+  [[nodiscard]] virtual std::int64_t end_of_all() { return 0; }
+  /// Whether what was before that end has been taken in.
+  [[nodiscard]] virtual bool has_all_before(std::int64_t /*end*/) const { return true; }
+  /// Waits until it has been; others() has it then. Throws LogError if it does not come. Not in a transaction.
+  virtual void wait_for(std::int64_t /*end*/) {}
   /// Writes something that means nothing; throws LogError as commit does. Between transactions.
   virtual void prove_writable() = 0;
   /// What other processes appended since this was asked the last time, in the order of the log; nothing where nobody
-  /// else does. The questions that follow see it. After make_sure_of_absence() threw, it waits for all that was there
-  /// then. Not in a transaction.
+  /// else does. The questions that follow see it. Not in a transaction.
   [[nodiscard]] virtual std::vector<Record> others() { return {}; }
   /// The time that the next record will have: that of the clock, but never before the last record's.
   [[nodiscard]] virtual std::int64_t now() const = 0;

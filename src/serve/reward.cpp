@@ -70,10 +70,7 @@ class RewardsWrite final : public Write {
       return Accepted{.offset = transaction.put_to_learn(std::move(record))};
     }
     auto found = transaction.store().find(request.event);
-    if (!found) {
-      transaction.store().make_sure_of_absence();
-      return unknown(state_.outward(request.event));
-    }
+    if (!found) return absent(transaction, request.event);
     if (found->reward && !found->expired) {
       if (*found->reward == request.reward) return Accepted{.offset = found->reward_offset, .repeated = true};
       return refusals::other_reward(
@@ -92,6 +89,24 @@ class RewardsWrite final : public Write {
     record.item = std::move(found->decision.item);
     record.context = std::move(found->decision.context);
     return Accepted{.offset = transaction.put_to_learn(std::move(record))};
+  }
+
+  /// That the decision is not there, after a look at what others may have appended meanwhile. With several partitions,
+  /// a name that the caller chose is looked for in all of them: most have nothing to do with it, and are not asked
+  /// twice.
+  [[nodiscard]] Problem absent(Transaction& transaction, const std::string& event) const {
+    const bool may_be_elsewhere = state_.options.partitions > 1 && !decision_of(event) && !early_number(event);
+    if (!may_be_elsewhere) {
+      if (state_.shared && state_.committer.is_troubled()) {
+        return refusals::store_unavailable(state_.committer.state().trouble);
+      }
+      try {
+        transaction.make_sure_of_absence();
+      } catch (const LogError& error) {
+        return refusals::store_unavailable(error.what());
+      }
+    }
+    return unknown(state_.outward(event));
   }
 
   Service::State& state_;

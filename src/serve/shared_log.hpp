@@ -44,6 +44,8 @@ class SharedLog {
   [[nodiscard]] virtual std::vector<Entry> take(std::chrono::milliseconds wait) = 0;
   /// Asks those who keep the log. Throws LogError.
   [[nodiscard]] virtual Bounds bounds() = 0;
+  /// The end alone, by the thread that appends, which waits no longer than append() does.
+  [[nodiscard]] virtual Place end() = 0;
   /// "kafka://127.0.0.1:9092/clicks", for messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
 };

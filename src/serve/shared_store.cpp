@@ -141,13 +141,7 @@ std::uint64_t SharedStore::log_start(const std::string& process) {
 }
 
 std::vector<Record> SharedStore::others() {
-  is_sure_ = false;
   take_in_all();
-  if (awaited_ > 0) {
-    take_in(awaited_ - 1);
-    awaited_ = 0;
-    is_sure_ = true;
-  }
   return std::exchange(others_, {});
 }
 
@@ -205,18 +199,6 @@ void SharedStore::commit() {
     throw;
   }
   if (!own_in_force_) throw Overtaken();
-}
-
-/// A transaction in which nothing is put appends nothing, so that nobody would notice that it was looked at too early.
-void SharedStore::make_sure_of_absence() {
-  if (is_sure_) return;
-  const SharedLog::Place end = log_.bounds().end;
-  if (progress_.next >= end) {
-    is_sure_ = true;
-    return;
-  }
-  awaited_ = end;
-  throw Overtaken();
 }
 
 void SharedStore::prove_writable() {

@@ -56,8 +56,9 @@ class SharedStore final : public Store {
   void commit() override;
   void roll_back() override;
   [[nodiscard]] std::optional<DecisionState> find(std::string_view event) override { return copy_.find(event); }
-  /// Asks those who keep the log how long it is.
-  void make_sure_of_absence() override;
+  [[nodiscard]] std::int64_t end_of_all() override { return log_.end(); }
+  [[nodiscard]] bool has_all_before(std::int64_t end) const override { return progress_.next >= end; }
+  void wait_for(std::int64_t end) override { take_in(end - 1); }
   [[nodiscard]] std::vector<Record> overdue(std::int64_t before, std::size_t most) override {
     return copy_.overdue(before, most);
   }
@@ -102,8 +103,6 @@ class SharedStore final : public Store {
   std::deque<SharedLog::Entry> waiting_;
   SharedLog::Place own_ = -1;  // the entry that is waited for
   bool own_in_force_ = false;
-  SharedLog::Place awaited_ = 0;  // the end of what others() waits for
-  bool is_sure_ = false;          // nothing that was there before this transaction was tried is missing
 };
 
 /// Whether a store is the copy of a shared log, and not a log of its own.

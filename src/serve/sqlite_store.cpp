@@ -61,6 +61,19 @@ constexpr std::string_view columns =
     "offset, time, kind, event, decision, user, other_user, item, arm, reward, weight, probability, cluster, context, "
     "scores";
 
+constexpr int column_count = 15;
+
+/// The same where several tables have columns of these names.
+std::string columns_of(std::string_view table) {
+  std::string text;
+  for (std::string_view rest = columns; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    text += fmt::format("{}{}.{}", text.empty() ? "" : ", ", table, rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  return text;
+}
+
 Record record_of(const Statement& row, bool packed_contexts, bool with_candidates) {
   Record record;
   record.offset = static_cast<Offset>(row.integer(0));
@@ -160,8 +173,10 @@ struct SqliteStore::State {
         delete_item(writer, "DELETE FROM items WHERE item = ?"),
         find_event(writer, "SELECT decision FROM events WHERE event = ?"),
         find_early(writer, "SELECT decision FROM early WHERE event = ?"),
-        find_decision(writer, fmt::format("SELECT {} FROM log WHERE offset = ? AND kind = 1", columns)),
-        find_rewarded(writer, "SELECT offset, reward, expired FROM rewarded WHERE decision = ?"),
+        find_decision(writer, fmt::format("SELECT {}, r.offset, r.reward, r.expired FROM log l "
+                                          "LEFT JOIN rewarded r ON r.decision = l.offset "
+                                          "WHERE l.offset = ? AND l.kind = 1",
+                                          columns_of("l"))),
         open_decisions(writer, "SELECT decision, time FROM open ORDER BY decision"),
         clock(options.clocks, writer.number("SELECT time FROM log ORDER BY offset DESC LIMIT 1")),
         checkpointer(writer.file(), options.vfs, options.checkpoint_pages, write_back) {
@@ -251,7 +266,7 @@ struct SqliteStore::State {
   Writer writer;
   Statement begin, commit, insert, insert_event, insert_early, insert_open, delete_open, insert_rewarded, put_item,
       delete_item;
-  Statement find_event, find_early, find_decision, find_rewarded, open_decisions;
+  Statement find_event, find_early, find_decision, open_decisions;
   LogClock clock;
   Checkpointer checkpointer;
   Offset next = 1;             // as the writer sees it
@@ -386,13 +401,11 @@ std::optional<DecisionState> SqliteStore::find(std::string_view event) {
   DecisionState found{.decision = state.record_of(state.find_decision, false)};
   // A decision that its caller named has no second name.
   if (decision_of(event) && !found.decision.event.empty()) return std::nullopt;
-
-  state.find_rewarded.bind(1, number);
-  const Reset again_too(state.find_rewarded);
-  if (state.find_rewarded.step()) {
-    found.reward_offset = static_cast<Offset>(state.find_rewarded.integer(0));
-    found.reward = state.find_rewarded.real(1);
-    found.expired = state.find_rewarded.integer(2) != 0;
+  const Statement& row = state.find_decision;
+  if (!row.is_null(column_count)) {
+    found.reward_offset = static_cast<Offset>(row.integer(column_count));
+    found.reward = row.real(column_count + 1);
+    found.expired = row.integer(column_count + 2) != 0;
   }
   return found;
 }

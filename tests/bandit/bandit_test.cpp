@@ -131,7 +131,7 @@ TEST(Bandit, components_that_outgrow_dense_become_sparse) {
   }
   bandit.remove_edge(3, 60);
   EXPECT_EQ(bandit.summary().components.size(), 2);
-  EXPECT_EQ(bandit.summary().components[0].reason, "kept from before the graph changed");
+  EXPECT_EQ(bandit.summary().components[0].reason, "kept as it was made");
 }
 
 TEST(Bandit, says_when_a_solve_does_not_reach_the_tolerance) {

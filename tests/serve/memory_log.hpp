@@ -94,6 +94,7 @@ class MemoryLog final : public SharedLog {
     const std::lock_guard lock(entries_->mutex);
     return {.first = entries_->first, .end = static_cast<Place>(entries_->bytes.size())};
   }
+  Place end() override { return bounds().end; }
   const std::string& name() const override { return name_; }
 
   std::atomic<Fault> fault = Fault::none;

@@ -68,10 +68,11 @@ Engine::Changed LocalEngine::learn_many(std::span<const NodeReward> rewards, con
 
 /// Settles until nothing waits, but walks no more edges than so many rewards might, and stops where that leads nowhere.
 SolveSummary LocalEngine::settle_all(std::size_t rewards) {
-  SolveSummary last = settle();
+  bool pushing = true;
+  SolveSummary last = settle(pushing);
   SolveSummary summary = last;
   for (std::size_t k = 1; k < rewards && !last.converged && last.walked_edges >= options_.most_edges; ++k) {
-    last = settle();
+    last = settle(pushing);
     summary.settled_nodes += last.settled_nodes;
     summary.walked_edges += last.walked_edges;
     summary.residual = last.residual;

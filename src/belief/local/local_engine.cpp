@@ -222,7 +222,7 @@ std::size_t LocalEngine::bytes() const {
 
 std::size_t LocalEngine::bytes(std::size_t nodes, std::size_t edges, std::size_t dimension) {
   const auto stride = static_cast<double>(padded<double>(dimension));
-  const double node = 16.0 * stride + 7.0 * sizeof(double) + 7.0 * sizeof(NodeId);
+  const double node = 16.0 * stride + 7.0 * sizeof(double) + 8.0 * sizeof(NodeId);
   return byte_count(sizeof(LocalEngine) + static_cast<double>(nodes) * node + 24.0 * static_cast<double>(edges));
 }
 

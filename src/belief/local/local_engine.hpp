@@ -124,6 +124,7 @@ class LocalEngine final : public Engine {
   void let_readers_in();
   [[nodiscard]] double largest_residual() const;
   SolveSummary settle();
+  SolveSummary settle(bool& pushing);
   [[nodiscard]] Learned look_at(std::size_t node, std::span<const double> context) const;
   void take_in(std::size_t node, std::span<const double> context, double reward);
 

@@ -155,15 +155,21 @@ void LocalEngine::let_readers_in() {
   access_->begin_writing(place(0));
 }
 
-/// Settles what waits, the largest residuals first.
 SolveSummary LocalEngine::settle() {
+  bool pushing = true;
+  return settle(pushing);
+}
+
+/// Settles what waits, the largest residuals first: by pushes, or, where these lead nowhere, by solves, as the next
+/// call is told.
+SolveSummary LocalEngine::settle(bool& pushing) {
   // Where the largest residual has not fallen by half after many pushes of the same few nodes, an edge between them
   // outweighs all others, and solves around the worst node do better. Where the ridge is small, it does not fall for
   // long either, but there all nodes are pushed, and that is the best way to go on. If solves do not help, it is given
   // up: mostly, because numbers have no more digits.
-  const auto enough_pushes = [&] { return 256 + 64 * pushed_.count(); };
+  const std::size_t for_each_node = 16 + options_.most_edges / 10'000;
+  const auto enough_pushes = [&] { return 256 + for_each_node * pushed_.count(); };
   const auto enough_solves = [&] { return 64 + nodes_.slot_count(); };
-  bool pushing = true;
   std::size_t lowest_level = queue_.highest_level();
   std::size_t lowered_at = 0;  // settled nodes
   pushed_.restart();
