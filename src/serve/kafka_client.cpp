@@ -153,11 +153,11 @@ std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& 
 }
 
 std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata_of(const KafkaClient& client,
-                                                                          const KafkaAddress& address) {
+                                                                          const KafkaAddress& address, int patience) {
   const std::unique_ptr<rd_kafka_topic_t, FreeTopic> topic(
       rd_kafka_topic_new(client.handle(), address.topic.c_str(), nullptr));
   const struct rd_kafka_metadata* found = nullptr;
-  const auto error = rd_kafka_metadata(client.handle(), 0, topic.get(), &found, kafka_patience);
+  const auto error = rd_kafka_metadata(client.handle(), 0, topic.get(), &found, patience);
   std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata(found);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) throw no_answer(client, address, error);
   const auto its_error = metadata->topic_cnt == 1 ? metadata->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;

@@ -74,6 +74,7 @@ struct FreeMetadata {
 [[nodiscard]] std::size_t partition_count(const KafkaAddress& address, const KafkaProperties& properties);
 /// What the brokers say of a topic, the only one in it. Throws LogError if it is not there, or nobody answers.
 [[nodiscard]] std::unique_ptr<const struct rd_kafka_metadata, FreeMetadata> metadata_of(const KafkaClient& client,
-                                                                                        const KafkaAddress& address);
+                                                                                        const KafkaAddress& address,
+                                                                                        int patience = kafka_patience);
 
 }  // namespace goblin::serve

@@ -121,17 +121,27 @@ SharedLog::Bounds KafkaLog::bounds() {
 /// Over the producer's connection: on that of the consumer it would wait behind the fetch that is always under way. Not
 /// by rd_kafka_query_watermark_offsets, which before librdkafka 2.3 waits for ever while a broker is away.
 SharedLog::Place KafkaLog::end() {
-  const std::unique_ptr<rd_kafka_topic_partition_list_t, decltype(&rd_kafka_topic_partition_list_destroy)> list(
-      rd_kafka_topic_partition_list_new(1), &rd_kafka_topic_partition_list_destroy);
-  auto* const asked = rd_kafka_topic_partition_list_add(list.get(), options_.address.topic.c_str(), options_.partition);
-  asked->offset = RD_KAFKA_OFFSET_END;
-  auto error =
-      rd_kafka_offsets_for_times(producer_->handle(), list.get(), static_cast<int>(options_.most_appending.count()));
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked->err;
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR || asked->offset < 0) {
-    throw LogError(fmt::format("{}: where it ends cannot be found out: {}", name_, producer_->words_for(error)));
+  const auto deadline = std::chrono::steady_clock::now() + options_.most_appending;
+  for (;;) {
+    const std::unique_ptr<rd_kafka_topic_partition_list_t, decltype(&rd_kafka_topic_partition_list_destroy)> list(
+        rd_kafka_topic_partition_list_new(1), &rd_kafka_topic_partition_list_destroy);
+    auto* const asked =
+        rd_kafka_topic_partition_list_add(list.get(), options_.address.topic.c_str(), options_.partition);
+    asked->offset = RD_KAFKA_OFFSET_END;
+    const auto left = [&] {
+      const auto time = deadline - std::chrono::steady_clock::now();
+      return std::max(1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
+    };
+    auto error = rd_kafka_offsets_for_times(producer_->handle(), list.get(), left());
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked->err;
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked->offset >= 0) return asked->offset;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      throw LogError(fmt::format("{}: where it ends cannot be found out: {}", name_, producer_->words_for(error)));
+    }
+    // It asks the old leader for minutes, unless it is told to look who is the leader now.
+    static_cast<void>(metadata_of(*producer_, options_.address, left()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return asked->offset;
 }
 
 void KafkaLog::read_from(Place place, std::function<void()> arrived) {

@@ -18,6 +18,7 @@ namespace goblin::serve {
 namespace kafka_log_test {
 
 using namespace std::chrono_literals;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -125,6 +126,30 @@ TEST(KafkaLog, brokers_that_are_away_are_waited_for_a_while) {
   rd_kafka_mock_broker_set_up(brokers.handle(), 1);
   EXPECT_EQ(log.append("b"), 1);
   EXPECT_THAT(read(log, 2), ElementsAre("0:a", "1:b"));
+}
+
+TEST(KafkaLog, says_where_it_ends_and_asks_for_no_longer_than_it_appends) {
+  const MockBrokers brokers(3);
+  KafkaLog log({.address = brokers.address(), .most_appending = 1500ms});
+  KafkaLog other({.address = brokers.address()});
+  log.read_from(0, {});
+  EXPECT_EQ(log.end(), 0);
+  EXPECT_EQ(other.append("a"), 0);
+  EXPECT_EQ(log.end(), 1);
+  rd_kafka_mock_partition_set_leader(brokers.handle(), "clicks", 0, 2);
+  EXPECT_EQ(other.append("b"), 1);
+  EXPECT_EQ(log.end(), 2) << "although it has heard of the old leader only";
+  for (const int broker : {1, 2, 3}) rd_kafka_mock_broker_set_down(brokers.handle(), broker);
+  const auto before = std::chrono::steady_clock::now();
+  try {
+    static_cast<void>(log.end());
+    ADD_FAILURE() << "nobody can have said it";
+  } catch (const LogError& error) {
+    EXPECT_THAT(error.what(), AnyOf(HasSubstr("where it ends cannot be found out: "), HasSubstr("no broker answers")));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+  for (const int broker : {1, 2, 3}) rd_kafka_mock_broker_set_up(brokers.handle(), broker);
+  EXPECT_EQ(other.append("c"), 2);
 }
 
 TEST(KafkaLog, says_what_is_too_large) {
