@@ -429,7 +429,7 @@ class GobLinHub(Bandit):
     Parameters
     ----------
     edges, dimension, alpha, **options : as in ``GobLin``, but ``ridge`` is 0.01 if it is not given
-    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it. Above some 7,500 users,
+    hub : how strongly every user is drawn to the hub; ``coupling`` does not multiply it. Above some 7,800 users,
         where ``automatic`` takes ``local``, give ``ridge=0.1`` or ``engine="sparse"``: with 0.01 ``bounds`` are wider
         than the scores
     hub_ridge : how strongly the hub is drawn to zero

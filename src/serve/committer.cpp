@@ -32,7 +32,7 @@ void Transaction::make_sure_of_absence() {
 }
 
 Offset Transaction::put_to_learn(Record record) {
-  store_->put(record);
+  put(record);
   const Offset offset = record.offset;
   to_learn_.push_back(std::move(record));
   return offset;
@@ -218,13 +218,16 @@ void Committer::run() {
   }
 }
 
-/// Gives what is to be learned. As often as others are quicker, it takes in what they wrote, and tries again, for a
-/// while.
-std::vector<Record> Committer::write_all(const Writes& writes) {
+/// As often as others are quicker, it takes in what they wrote, and tries again, for a while.
+Committer::Written Committer::write_all(const Writes& writes) {
   const auto deadline = std::chrono::steady_clock::now() + options_.most_overtaken;
   AskedEnd asked;
   for (;;) {
-    if (!store_.has_all_before(asked.end)) store_.wait_for(asked.end);
+    try {
+      if (!store_.has_all_before(asked.end)) store_.wait_for(asked.end);
+    } catch (const LogError& error) {
+      asked = {.end = 0, .trouble = error.what()};
+    }
     take_in_others();
     Transaction transaction(store_, asked);
     store_.begin();
@@ -236,7 +239,9 @@ std::vector<Record> Committer::write_all(const Writes& writes) {
         throw;
       }
       store_.commit();
-      return std::move(transaction.to_learn_);
+      return {.to_learn = std::move(transaction.to_learn_),
+              .is_empty = transaction.is_empty_,
+              .trouble = std::move(asked.trouble)};
     } catch (const Overtaken&) {
       // One of those who tried was first, so that all of them together get on. But it need not ever be this one.
       if (std::chrono::steady_clock::now() > deadline) {
@@ -253,19 +258,26 @@ void Committer::take_in_others() {
 
 /// Leaves those that stay if the transaction fails.
 void Committer::commit(Writes& writes) {
-  std::vector<Record> to_learn;
+  Written written;
   try {
-    to_learn = write_all(writes);
+    written = write_all(writes);
   } catch (const TooLarge& error) {
     return commit_in_parts(writes, error);
   } catch (const std::exception& error) {
     set_trouble(error.what());
     return fail(writes, refusals::store_unavailable(error.what()));
   }
-  set_trouble({});
+  learn_of_health(written);
   for (const auto& write : writes) write->written();
-  learn_(std::move(to_learn), store_.end());
+  learn_(std::move(written.to_learn), store_.end());
   tell(std::exchange(writes, {}), nullptr);
+}
+
+/// What was put and is safe shows that the log can be written. Where nothing was put, that has to be seen.
+void Committer::learn_of_health(const Written& written) {
+  if (!written.trouble.empty()) return set_trouble(written.trouble);
+  if (written.is_empty && is_troubled()) return prove_health();
+  set_trouble({});
 }
 
 /// Two halves, one after the other; one write alone is refused.

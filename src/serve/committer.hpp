@@ -36,7 +36,10 @@ class Transaction {
   /// and LogError if nobody says whether.
   void make_sure_of_absence();
   /// Gives the record its offset and time, which it returns with.
-  void put(Record& record) { store_->put(record); }
+  void put(Record& record) {
+    store_->put(record);
+    is_empty_ = false;
+  }
   /// The same for a record that others learn from once it is on disk.
   Offset put_to_learn(Record record);
   /// How many of these there are so far.
@@ -47,6 +50,7 @@ class Transaction {
   Store* store_;
   AskedEnd* asked_;
   std::vector<Record> to_learn_;
+  bool is_empty_ = true;
 };
 
 /// Something that somebody wants to be written, and waits for.
@@ -131,7 +135,13 @@ class Committer {
   void commit(Writes& writes);
   void commit_in_parts(Writes& writes, const TooLarge& error);
   void fail(Writes& writes, const Problem& problem);
-  [[nodiscard]] std::vector<Record> write_all(const Writes& writes);
+  struct Written {
+    std::vector<Record> to_learn;
+    bool is_empty = true;  // nothing was put
+    std::string trouble;   // why nobody said where the log ends
+  };
+  [[nodiscard]] Written write_all(const Writes& writes);
+  void learn_of_health(const Written& written);
   void take_in_others();
   void tell(Writes writes, const Problem* problem);
   void set_trouble(std::string trouble);

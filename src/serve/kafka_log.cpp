@@ -132,7 +132,9 @@ SharedLog::Place KafkaLog::end() {
       const auto time = deadline - std::chrono::steady_clock::now();
       return std::max(1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
     };
-    auto error = rd_kafka_offsets_for_times(producer_->handle(), list.get(), left());
+    // Where the leader is away, a quarter of the time: then there is some left to look for the new one.
+    const int patience = std::min(left(), std::max(1, static_cast<int>(options_.most_appending.count() / 4)));
+    auto error = rd_kafka_offsets_for_times(producer_->handle(), list.get(), patience);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked->err;
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked->offset >= 0) return asked->offset;
     if (std::chrono::steady_clock::now() >= deadline) {

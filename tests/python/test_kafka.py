@@ -440,6 +440,9 @@ def test_while_the_brokers_are_gone_decisions_go_on(serve: Serve, brokers: Broke
         with pytest.raises(goblin.ClientError, match="cannot be appended to") as refused:
             client.reward(known.event, 1.0)
         assert refused.value.status == 503
+        for _ in range(2):  # which proves nothing
+            with pytest.raises(goblin.ClientError, match="503"):
+                client.reward("nobody's", 1.0)
         with pytest.raises(urllib.error.HTTPError, match="503"):
             urllib.request.urlopen(f"{one.url}/readyz")
         decided = [decide(one, "u2")["event"] for _ in range(5)]

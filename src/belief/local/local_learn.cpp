@@ -167,7 +167,7 @@ SolveSummary LocalEngine::settle(bool& pushing) {
   // outweighs all others, and solves around the worst node do better. Where the ridge is small, it does not fall for
   // long either, but there all nodes are pushed, and that is the best way to go on. If solves do not help, it is given
   // up: mostly, because numbers have no more digits.
-  const std::size_t for_each_node = 16 + options_.most_edges / 10'000;
+  const std::size_t for_each_node = 16 + std::min<std::size_t>(options_.most_edges / 10'000, 100'000);
   const auto enough_pushes = [&] { return 256 + for_each_node * pushed_.count(); };
   const auto enough_solves = [&] { return 64 + nodes_.slot_count(); };
   std::size_t lowest_level = queue_.highest_level();
